@@ -12,14 +12,14 @@
 
 # %% [markdown]
 r"""
-# Split one attention: long context, many devices
+# Split attention across devices, and read long texts
 
 *You will be able to*
 
 1. let queries stay and keys travel: write ring attention, and show that it gives what one process gives, forward and backward;
 2. balance a causal mask over ranks, and say who multiplies what at which step;
 3. tell the two kinds of parallel attention apart, by sequence and by heads, and count what each sends;
-4. work out from formulas what a million tokens need;
+4. work out from formulas what a million tokens need, and generate from a cache that is split over ranks;
 5. stream without end, mix local with global layers, and read from a memory (further).
 
 *You need* chapter 06 for masks, 09 for the online softmax, 10 for the cache; the further sections use 07 and 08.
@@ -29,12 +29,14 @@ r"""
 
 # %%
 from functools import partial
+from time import perf_counter, sleep
 
 import torch
 from torch.nn import functional as F
 
-from course_utils import attention, check, distributed, hint, measure, plotting, yours
+from course_utils import attention, check, data, distributed, hint, measure, models, plotting, yours
 from course_utils.distributed import faults, head_jobs, jobs
+from course_utils.positions import RotaryPositions
 from course_utils.widgets import ring_stepper
 
 plotting.use_style()
@@ -59,12 +61,12 @@ def apart(a, b):
 r"""
 ## 1. Pass the keys on
 
-A long text does not fit on one device. Cut it into $P$ runs of $n/P$ tokens and give one run to each of $P$ processes, the **ranks** $0, \dots, P-1$. Norms, projections and feed-forward layers treat each token on its own, so no rank needs another. Attention is different: a query needs the keys and values of all tokens.
+A long text does not fit on one device. Cut it into $P$ runs of $n/P$ tokens and give one run to each of $P$ processes, the **ranks** $0, \dots, P-1$. Norms, projections and feed-forward layers treat each token on its own, so for these no rank needs another. Attention is different: a query needs the keys and values of all tokens.
 """
 
 # %% [markdown]
 r"""
-So let the queries stay and the keys and values travel. The ranks form a **ring**. In one **rotation** every rank hands the block that it holds to rank $r + 1$, and is handed what rank $r - 1$ held; after the last rank comes rank 0.
+So let the queries stay and the keys and values travel. The ranks form a **ring**. In one **rotation** (of the ring; it has nothing to do with RoPE's) every rank hands the block that it holds to rank $r + 1$, and is handed what rank $r - 1$ held; after the last rank comes rank 0.
 
 **Predict.** There are 4 ranks. Whose block does rank 1 hold after two rotations? And after how many has it held all of them?
 """
@@ -114,13 +116,13 @@ r"""
 **Check yourself.** Why do keys and values travel, and not the queries?
 
 - A. Queries are larger.
-- B. Either could, but whoever sends the queries round has to send the unfinished outputs round with them.
+- B. Either could, but if the queries travel, the unfinished outputs must travel with them or be collected at the end.
 - C. A query needs its own key first.
 
 <details><summary>Answer</summary>
 
 - A: a token's query and key are equally wide. With fewer key/value heads than query heads, keys and values together are the smaller load, which helps.
-- **B is right.** An output belongs to its query, so it would have to travel too, and come home at the end.
+- **B is right.** An output belongs to its query. It travels along and comes home, or its parts stay where they were made and are exchanged once, at the end. Where few queries meet a long cache the second is the better way (Yang et al., 2024); section 7 does it for a single query.
 - C: attention sums over the keys, in any order.
 
 </details>
@@ -238,7 +240,7 @@ So far one process played all ranks. Now they are processes of their own, which 
 
 # %% [markdown]
 r"""
-**Predict.** Forward and backward, 2 and 4 processes, with and without a causal mask: how far are the results from those of one process?
+**Predict.** Forward, each of 4 ranks sends 3 blocks: keys and values make $P - 1$ rotations. How many blocks does it send backward, where the gradients of keys and values have to get home as well?
 """
 
 # %%
@@ -250,13 +252,17 @@ for is_causal in (True, False):
         made = jobs.attend_on_ranks(*given, ranks, layout, is_causal)
         pairs = zip((made.out, *made.grads), (whole, *whole_grads), strict=True)
         said = {apart(a, b) for a, b in pairs}
+        blocks = [sent * ranks // (2 * given[0].nbytes) for sent in made.sent[0]]
         print(f"causal: {is_causal!s:5} {ranks} ranks, {layout:10} out, gradients:", *said)
+        print(f"    blocks sent by a rank: {blocks[0]} forward, {blocks[1]} backward")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Equal to rounding, everywhere. Ring attention approximates nothing; it changes the order of the sums. (What "zigzag" means comes in the next section.)
+Seven<!-- shown: 7 -->: the blocks go round once more, 3, and their gradients travel with them, each rank adding its share; after the last step one more rotation brings them home, which makes $P = 4$.
+
+All results are equal to those of one process, to rounding. Ring attention approximates nothing; it changes the order of the sums. (What "zigzag" means comes in the next section.)
 
 PyTorch has a ring of its own, still marked as experimental. The course's tests hand both the same tensors, and outputs and gradients agree to rounding. So do the logits of a Llama from Hugging Face whose heads are split over two ranks.
 
@@ -265,8 +271,6 @@ PyTorch has a ring of its own, still marked as experimental. The course's tests 
 
 # %% [markdown]
 r"""
-The backward pass is a ring as well. A block's keys and values go round once more, and their gradients travel with them: each rank adds its share. After the last step one more rotation brings the gradients home, so they make $P$ rotations where the block made $P - 1$.
-
 The same job can be started without a notebook, with the command that a cluster would use:
 
 ```sh
@@ -291,27 +295,30 @@ r"""
 
 *Difficulty · importance · minutes*
 
-Write `ring_attention(query, key, value, rotate, rank, world_size) -> out`: all that one rank does.
+Write `ring_attention(query, key, value, begin, rank, world_size) -> out`: all that one rank does.
 
 - `query`, `key`, `value` are its own: tokens $r L$ to $r L + L - 1$ of the text; causal.
-- `rotate(key, value)` hands on what you give it, and returns what the rank before handed on. Call it exactly $P - 1$ times, with what you hold.
+- `finish = begin(key, value)` starts to hand on what you give it, and returns at once. `finish()` waits, and returns what the rank before handed on. Begin exactly $P - 1$ rotations, each with what you hold, and finish each one before you begin the next.
+- **Overlap**: multiply a block while it is on its way, between `begin` and `finish`. Do not write to it.
 - Keep one block at a time; no work for blocks of the future.
 """
 
 
 # %% exercise="ring_attention"
-def ring_attention(query, key, value, rotate, rank, world_size):
+def ring_attention(query, key, value, begin, rank, world_size):
     """Return a rank's rows of causal attention over the tokens of all ranks."""
-    ### BEGIN SOLUTION: For each block: rotate, say where it stands, add it.
+    ### BEGIN SOLUTION: For each block: begin to hand it on, say where it stands, add it, finish.
     place = torch.arange(query.shape[2])
     mine = rank * len(place) + place
     found = torch.zeros_like(value), query.new_full(query.shape[:3], -torch.inf)
     for step in range(world_size):
-        if step > 0:
-            key, value = rotate(key, value)
+        if step < world_size - 1:
+            finish = begin(key, value)
         theirs = (rank - step) % world_size * len(place) + place
         block = (query, key, value, mine, theirs)
         found = distributed.ring_attention_step(*found, *block)
+        if step < world_size - 1:
+            key, value = finish()
     return found[0]
     ### END SOLUTION
 
@@ -322,11 +329,74 @@ check("ring_attention", ring_attention)
 
 # %% [markdown]
 r"""
+What does the order save? Here is a link of which the time is known. A block of one rank takes some time to multiply, and the link is given exactly as long for each hand-over.
+
+**Predict.** Rank 3 of 4 multiplies four blocks and waits for three. By the clock, how much longer does it take if it waits for each block before it multiplies the next?
+"""
+
+
+# %%
+def slow_link(seconds, arriving):
+    """Return a `begin` for one rank: each block arrives so many seconds after it was sent."""
+
+    def begin(key, value):
+        due = perf_counter() + seconds
+
+        def finish():
+            sleep(max(0.0, due - perf_counter()))
+            return next(arriving)
+
+        return finish
+
+    return begin
+
+
+def waiting(begin):
+    """Return a `begin` that waits at once, so that nothing is computed on the way."""
+
+    def begin_and_wait(key, value):
+        came = begin(key, value)()
+        return lambda: came
+
+    return begin_and_wait
+
+
+# %%
+draw = normal(7)
+query, *blocks = (draw(1, 8, 512, 64).float() for _ in range(9))
+blocks = list(zip(blocks[::2], blocks[1::2], strict=True))  # keys and values of ranks 3, 2, 1, 0
+
+
+def seconds_of(order, link):
+    """Return the clock time of rank 3 of 4, and its output."""
+    start = perf_counter()
+    begin = order(slow_link(link, iter(blocks[1:])))
+    out = distributed.ring_attention(query, *blocks[0], begin, 3, 4)
+    return perf_counter() - start, out
+
+
+# %% tags=["nbval-ignore-output"] reason="times"
+alone = min(seconds_of(lambda begin: begin, 0.0)[0] for _ in range(3))
+for name, order in (("begin, multiply, finish", lambda begin: begin), ("wait, multiply", waiting)):
+    took = min(seconds_of(order, alone / 4)[0] for _ in range(3))
+    print(f"{name:24} {took / alone:.2f} times the arithmetic alone")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Three quarters longer: $4 + 3 = 7$ times the time of a block instead of 4. In the right order the link works while the rank multiplies, and a hand-over that takes no longer than a block costs nothing. The package's ring does the same in real processes. (The figures above change with the load of the machine; 1.00 and 1.75 are what they approach.)
+
+</details>
+"""
+
+# %% [markdown]
+r"""
 ## 4. Who works when
 
-A causal mask hides nearly half of all pairs. One process that skips hidden tiles is done in about half the time.
+A causal mask hides nearly half of all pairs. One process that skips hidden tiles finishes in about half the time.
 
-**Predict.** Four ranks hold neighbouring tokens, and whole blocks of the future are skipped. How much sooner is the ring done than without a mask?
+**Predict.** Four ranks hold neighbouring tokens, and whole blocks of the future are skipped. How much earlier does the ring finish than without a mask?
 """
 
 # %%
@@ -406,11 +476,11 @@ Every rank knows the positions of all ranks' tokens, so they need not be sent.
 r"""
 ## 5. Heads instead of tokens
 
-There is another way to split one attention: by **heads**. They do not need each other until the output projection. Two schemes use that.
+There is another way to split one attention: by **heads**. Heads are independent until the output projection. Two schemes use that.
 
 *Ulysses* (Jacobs et al., 2023) keeps the text split between layers. Before attention an **all-to-all** trades shards of the tokens with all heads for shards of the heads with all tokens; then each rank runs plain attention; then another all-to-all undoes the exchange.
 
-*Tensor parallelism* (Megatron-LM; Shoeybi et al., 2019) splits the weights: a rank has the columns of $W_q$, $W_k$, $W_v$ that make its heads, and the rows of $W_o$ that read them. Every rank has all tokens. The outputs are partial sums, which an **all-reduce** adds up.
+*Tensor parallelism* (Megatron-LM; Shoeybi et al., 2019) splits the weights: a rank has the columns of $W_q$, $W_k$, $W_v$ that make its heads, and the rows of $W_o$ that read them. Every rank has all tokens. The outputs are partial sums, which an **all-reduce** adds up: afterwards every rank has the sum. As a ring it has two halves. A *reduce-scatter* leaves each rank with the sum of one share, and an *all-gather* hands the shares round until everyone has all of them.
 """
 
 # %% [markdown]
@@ -426,36 +496,6 @@ Three each. With 2 key/value heads only two ranks find work without copying keys
 
 </details>
 """
-
-# %% [markdown]
-r"""
-### Exercise: `sequence_to_heads`
-
-*Difficulty · importance · minutes*
-
-Write `sequence_to_heads(shards) -> list`: Ulysses' all-to-all, as one function over all ranks.
-
-- `shards[r]` is `(B, H, n_r, d)`: all heads of rank $r$'s tokens; the $n_r$ may differ. Ranks are in the order of the text.
-- Entry $r$ of the result is `(B, H / P, n, d)`: heads $rH/P$ to $(r + 1)H/P - 1$ of all $n = \sum_r n_r$ tokens, in the order of the text.
-- `ValueError` where $P$ does not divide $H$.
-"""
-
-
-# %% exercise="sequence_to_heads"
-def sequence_to_heads(shards):
-    """Return each rank's heads, of all tokens."""
-    ### BEGIN SOLUTION: All tokens side by side, then a share of the heads for each.
-    ranks, heads = len(shards), shards[0].shape[1]
-    if heads % ranks != 0:
-        raise ValueError(f"{ranks} ranks must divide {heads} heads")
-    together = torch.cat(list(shards), dim=2)
-    return list(together.split(heads // ranks, dim=1))
-    ### END SOLUTION
-
-
-# %%
-check("sequence_to_heads", sequence_to_heads)
-# hint("sequence_to_heads")
 
 # %% [markdown]
 r"""
@@ -494,11 +534,11 @@ print(
 r"""
 <details><summary>Answer</summary>
 
-Ulysses, 12,288 bytes each way<!-- shown 2: 12,288 -->; the ring sends twice that forward, and more than four times that backward, where gradients travel too<!-- shown 2: 24,576 57,344 -->. All counts equal the formula, to the byte. The ranking does not hold for all sizes: with few key/value heads the ring's blocks shrink, what Ulysses sends falls by at most half, and tensor parallelism sends the same. Section 7 works that out.
+Ulysses, 12,288 bytes each way<!-- shown 2: 12,288 -->; the ring sends twice that forward, and more than four times that backward, where gradients travel too<!-- shown 2: 24,576 57,344 -->. All counts equal the formula, to the byte. The ranking does not hold for all sizes: with few key/value heads the ring's blocks shrink, what Ulysses sends falls by at most half, and tensor parallelism sends the same. Section 8 works that out.
 
 </details>
 
-**Find the error.** A published sentence: "Distributed attention means model parallelism."
+**Find the error.** Text D lists "Distributed attention (model parallelism)" among its ways to train.
 
 <details><summary>Answer</summary>
 
@@ -537,22 +577,22 @@ r"""
 
 </details>
 
-**Find the error.** A published list names this as the challenge of long contexts: "the $O(n^2)$ attention matrix in memory."
+**Find the error.** Text D names three challenges of long contexts: "Memory: $O(n^2)$ attention matrix", "Computation: Quadratic operations", "Training: Gradient instability".
 
 <details><summary>Answer</summary>
 
-One such table would take 2,000 GB<!-- shown: 2,000 -->, but since flash kernels (chapter 09) nobody stores it. What remains: the *operations* grow with $n^2$, the cache with $n$.
+One such table would take 2,000 GB<!-- shown: 2,000 -->, but since flash kernels (chapter 09) nobody stores it. What remains: the *operations* grow with $n^2$, and the cache with $n$. The third says neither which gradient, nor at which length; section 12 measures one gradient at four lengths.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-Now split it over ranks. At each step of a ring a rank multiplies its $n/P$ queries by a block of $n/P$ keys, and meanwhile hands that block on. The hand-over is hidden as long as the arithmetic takes longer:
+Now split it over ranks. At each step of a ring a rank multiplies its $n/P$ queries by a block of $n/P$ keys, and meanwhile hands that block on. Overlap hides the hand-over as long as the arithmetic takes longer:
 
 $$\frac{4\,(n/P)^2\,H\,d_k}{F} \;\ge\; \frac{2\,(n/P)\,H_{kv}\,d_k\,b}{B} \quad\Longleftrightarrow\quad \frac nP \ge \frac{b\,H_{kv}\,F}{2\,H\,B}$$
 
-for $F$ operations and $B$ bytes per second, and $b$ bytes per number. Take $F = 400 \cdot 10^{12}$ and $B = 50 \cdot 10^9$ for a device and its link; put in your own.
+for $F$ operations and $B$ bytes per second, and $b$ bytes per number. Take $F = 400 \cdot 10^{12}$ and $B = 50 \cdot 10^9$ for a device and its link; substitute your own.
 
 **Predict.** From how many tokens per rank is the hand-over hidden: 200, 2,000, or 200,000?
 """
@@ -580,6 +620,8 @@ With 8 ranks tensor parallelism sends 14.3 GB in every layer, the ring 3.6, Ulys
 
 These are formulas. Nobody here has a million tokens on 64 devices.
 
+There is a third way between ring and heads: gather the keys and values of all ranks first, by an *all-gather*, and multiply afterwards. It sends what the ring sends, hides nothing and holds a whole layer's keys, but any kernel and any mask will do. Llama 3's training does so, since its few key/value heads are small beside the queries and its masks keep documents apart (Grattafiori et al., 2024, section 3.3.2); PyTorch's context parallelism has both ways.
+
 </details>
 """
 
@@ -594,10 +636,113 @@ Arithmetic and link alike: 2,000 tokens per rank is just where the two take equa
 </details>
 """
 
+# %% [markdown]
+r"""
+## 7. Generate from a split cache
+
+That was reading. To *write* after a million tokens, each new token asks the whole cache, and no rank has it. A ring would send all keys and values round for a single query.
+
+So let the answers travel. Every rank has all weights and computes the new token's query. It attends to the part of the cache that it holds, and sends what section 2 needs: the output and its lse. After an all-gather every rank joins the parts.
+
+**Predict.** The shape of section 6, a million tokens on 8 ranks. How much does a rank send per layer and new token: 58 KB, 58 MB or 3.6 GB? And what if the outputs were simply averaged?
+"""
+
+
+# %%
+def ask_the_cache(query, key, value, begin, rank, world_size):
+    """Return a new token's attention over a cache of which this rank holds a part."""
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    held = scores.softmax(-1) @ value, scores.logsumexp(-1)
+    parts = {rank: held}
+    for source in distributed.ring_schedule(world_size, rank)[1:]:
+        held = parts[source] = begin(*held)()  # an all-gather, by rotations
+    out, lse = parts[0]
+    for source in range(1, world_size):  # in the same order on all ranks
+        out, lse = attention.merge_partials(out, lse, *parts[source])
+    return out
+
+
+def average(query, key, value, begin, rank, world_size):
+    """Return the mean of what the ranks find, without their lse."""
+    held = F.scaled_dot_product_attention(query, key, value), query[..., 0]
+    total = held[0].clone()
+    for _ in range(world_size - 1):
+        held = begin(*held)()
+        total += held[0]
+    return total / world_size
+
+
+# %%
+draw = normal(8)
+query, key, value = draw(1, 4, 1, 8), draw(1, 4, 64, 8), draw(1, 4, 64, 8)
+right = F.scaled_dot_product_attention(query, key, value)
+for shares in ((16, 16, 16, 16), (3, 9, 4, 48)):
+    parts = key.split(shares, 2), value.split(shares, 2)
+    for name, way in (("joined by lse", ask_the_cache), ("averaged", average)):
+        made = distributed.run_ranks(jobs.decoding_job, 4, way, query, *parts)
+        alike = all(torch.equal(out, made[0][0]) for out, _ in made)
+        print(f"{shares} {name:14}", apart(made[0][0], right), f"; ranks alike: {alike};",
+              f"{made[0][1]} bytes sent, {3 * 4 * (8 + 1) * 8} by formula")  # fmt: skip
+
+# %%
+for ranks in (8, 64):
+    asked = (ranks - 1) * heads * (d + 1) * 2
+    ring = distributed.communication_bytes("ring", ranks, 1, n, heads, kv_heads, d, 2)
+    print(f"{ranks:2} ranks: {asked / 1e3:.0f} KB per layer, a ring {ring / 1e9:.1f} GB;",
+          f"a rank reads {cache / layers / ranks / 1e6:.0f} MB of cache")  # fmt: skip
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+58 KB, where a ring would send 3.6 GB<!-- shown: 58 3.6 -->: $(P - 1)\,H\,(d_v + 1)$ numbers, whatever the length. Joined by lse it is exact, and each rank may hold as much of the cache as it likes. Averaged, it is wrong even with equal shares, since equal numbers of keys do not have equal weight.
+
+All ranks join in the same order, so they agree to the last bit and choose the same token.
+
+Serving engines call this *decode context parallelism*; flash-decoding (chapter 09) does the same inside one GPU. Yang et al. (2024) pass the queries round ("pass-Q") or the keys ("pass-KV"), whichever is smaller.
+
+</details>
+"""
+
 # %% [markdown] tags=["further"]
 r"""
-## 7. Count what is sent
+## 8. Count what is sent
 
+Ulysses trades tokens for heads. Seen from above, with the shards of all ranks in one list, its all-to-all is a function.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `sequence_to_heads`
+
+*Difficulty · importance · minutes*
+
+Write `sequence_to_heads(shards) -> list`: Ulysses' all-to-all, as one function over all ranks.
+
+- `shards[r]` is `(B, H, n_r, d)`: all heads of rank $r$'s tokens; the $n_r$ may differ. Ranks are in the order of the text.
+- Entry $r$ of the result is `(B, H / P, n, d)`: heads $rH/P$ to $(r + 1)H/P - 1$ of all $n = \sum_r n_r$ tokens, in the order of the text.
+- `ValueError` where $P$ does not divide $H$.
+"""
+
+
+# %% exercise="sequence_to_heads"
+def sequence_to_heads(shards):
+    """Return each rank's heads, of all tokens."""
+    ### BEGIN SOLUTION: All tokens side by side, then a share of the heads for each.
+    ranks, heads = len(shards), shards[0].shape[1]
+    if heads % ranks != 0:
+        raise ValueError(f"{ranks} ranks must divide {heads} heads")
+    together = torch.cat(list(shards), dim=2)
+    return list(together.split(heads // ranks, dim=1))
+    ### END SOLUTION
+
+
+# %%
+check("sequence_to_heads", sequence_to_heads)
+# hint("sequence_to_heads")
+
+# %% [markdown]
+r"""
 Section 5 compared counts with `communication_bytes`. Now derive it. Let $u$ be the bytes of one head of one rank's tokens, $B \cdot n/P \cdot d_k \cdot b$. Then the keys and values of a rank are $2 H_{kv} u$.
 
 **Predict.** Of the queries, keys, values and outputs, Ulysses sends what the other ranks need. A rank has all heads of its tokens and keeps one share in $P$. What is left to send, forward?
@@ -660,19 +805,20 @@ r"""
 **Predict.** 64 query heads and 8 key/value heads. Forward, does the ring or Ulysses send less on 2, 4, 8 ranks? Divide one formula by the other before you look.
 """
 
-# %% mystnb={"image": {"alt": "Bytes that one rank sends per layer and token of a rank, forward, against 2, 4, 8 and 16 ranks. Tensor parallelism rises steepest. The ring stays below Ulysses, which ends at 8 ranks, and goes on alone to 16."}}
+# %% mystnb={"image": {"alt": "Bytes that one rank sends per layer and P tokens of text, forward, against 2, 4, 8 and 16 ranks P. Tensor parallelism rises steepest. The ring stays below Ulysses, which ends at 8 ranks, and goes on alone to 16."}}
 ranks = (2, 4, 8, 16)
-title = "64 query heads, 8 of keys and values:\nUlysses ends before it gets cheaper"
-axes = plotting.new_figure(title, "ranks", "KB sent per own token")
+title = "64 query heads, 8 of keys and values: Ulysses\nruns out of heads before it becomes cheaper"
+axes = plotting.new_figure(title, "ranks P", "KB that a rank sends per P tokens")
 plotting.power_axis(axes, ranks)
 shown = {
     "ring": ("blue", (8.6, 24)),
-    "ulysses": ("orange", (3.2, 44)),
+    "Ulysses": ("orange", (3.2, 44)),
     "tensor": ("green", (3.0, 150)),
 }
 for scheme, (colour, at) in shown.items():
     usable = [P for P in ranks if scheme == "ring" or P <= 8]
-    sizes = [distributed.communication_bytes(scheme, P, 1, P, 64, 8, 128, 2) / 1e3 for P in usable]
+    of = partial(distributed.communication_bytes, scheme.lower())
+    sizes = [of(P, 1, P, 64, 8, 128, 2) / 1e3 for P in usable]
     plotting.line(axes, usable, sizes, scheme, colour, at, "o-")
     print(f"{scheme:8}", *(f"{P} ranks: {kb:.1f} KB;" for P, kb in zip(usable, sizes, strict=True)))
 
@@ -687,11 +833,11 @@ The ring, as long as $P < 1 + H/H_{kv}$, which is 9 here; above it Ulysses. But 
 
 # %% [markdown] tags=["further"]
 r"""
-## 8. When is it faster?
+## 9. How much work is left for a rank?
 
-Equal results are not the purpose; time is. Recorded: processor time of the *slowest* rank, forward, over that of one process that calls SDPA with `is_causal`; 4 heads of 64, float32. (Against a dense masked table every ring looks good.)
+Equal results are not the purpose; less work for each rank is. Recorded: processor time of the rank that has *most* to do, over that of one process that calls SDPA with `is_causal`; 4 heads of 64, float32. (Against a dense masked table every ring looks good.) Processor time leaves out waiting, for the slowest and for the link: it says how much there is to do, and not how soon it is done.
 
-**Predict.** At which length is a ring of 2 worth it: 512, 2,048, 8,192? How close to $1/P$ do 2 and 4 ranks come at 8,192?
+**Predict.** From which length on does a ring of 2 save a fifth: 512, 1,024, 2,048, 8,192? How close to $1/P$ do 2 and 4 ranks come at 8,192? And what do four ranks without balance do?
 """
 
 # %%
@@ -712,11 +858,13 @@ for run in record["runs"]:
         most = max(run["forward"]) / min(run["forward"])
         print(f"4,096, {run['ranks']} ranks, {run['layout']}: busiest / least busy {most:.2f}")
 
-# %% mystnb={"image": {"alt": "Processor time of the slowest rank over that of one process, against the length of the text from 512 to 8192. All lines begin just below 1. Two ranks with zig-zag fall to 0.53, four contiguous ranks to 0.50, four with zig-zag to 0.31."}}
-title = "A ring is worth it for long texts,\nand only if it is balanced"
+# %% mystnb={"image": {"alt": "Processor time of the slowest rank over that of one process, against the length of the text from 512 to 8192. All lines begin just below 1. Two ranks with zig-zag fall to 0.53, close to a line at one half. Four contiguous ranks fall to 0.50, the same line. Four with zig-zag fall to 0.31, towards a line at one quarter."}}
+title = "Longer texts come close to 1/P;\nfour ranks without balance do the work of two"
 axes = plotting.new_figure(title, "tokens", "slowest rank / one process")
 plotting.power_axis(axes, lengths)
-axes.axhline(1, color=plotting.QUIET, linewidth=1)
+for share, name in ((1, ""), (1 / 2, "1/2"), (1 / 4, "1/4")):
+    axes.axhline(share, color=plotting.QUIET, linewidth=1)
+    axes.text(460, share - 0.02, name, va="top", color=plotting.QUIET)
 shown = {
     (2, "zigzag"): ("blue", (8900, 0.57)),
     (4, "zigzag"): ("green", (8900, 0.27)),
@@ -731,18 +879,18 @@ _ = axes.set(xlim=(430, 34_000), ylim=(0, 1.1))
 r"""
 <details><summary>Answer</summary>
 
-At 512 a ring of 2 gains hardly anything, 0.94: handing over and joining cost nearly what is saved. From 2,048 on it is worth it, 0.70, and at 8,192 it has reached 0.53 where $1/P$ is 0.50; four ranks reach 0.31 where $1/P$ is 0.25<!-- shown 2: 0.94 0.70 0.53 0.31 -->. What is handed over grows with $n$, the arithmetic with $n^2$.
+At 512 a ring of 2 saves hardly anything, 0.94: handing over and joining cost nearly what is saved. At 1,024 it saves a fifth, 0.79, and at 8,192 it has reached 0.53 where $1/P$ is 0.50; four ranks reach 0.31 where $1/P$ is 0.25<!-- shown 2: 0.94 0.79 0.53 0.31 -->. What is handed over grows with $n$, the arithmetic with $n^2$.
 
-Contiguous, four ranks stay at 0.50. At 4,096 tokens the busiest of them takes 3.93 times the time of the least busy; with zig-zag, 1.07 times<!-- shown 2: 0.50 3.93 1.07 -->.
+Contiguous, four ranks come to 0.50, no better than a balanced two. At 4,096 tokens the busiest of them takes 3.93 times the time of the least busy; with zig-zag, 1.07 times<!-- shown 2: 0.50 3.93 1.07 -->.
 
-Processor time leaves out waiting: for the slowest, and for the link. By the clock a ring does worse than this.
+By the clock a ring does worse than this: nothing here was timed with a link between devices.
 
 </details>
 """
 
 # %% [markdown] tags=["further"]
 r"""
-## 9. When a rank fails
+## 10. When a rank fails
 
 In a ring of thousands of devices some device fails every day. The neighbours notice first, and what they report is *their* trouble: that they have lost a connection to someone.
 
@@ -775,7 +923,7 @@ Rank 0, which waits for what rank 3 should send, and rank 2, whose block nobody 
 
 # %% [markdown] tags=["further"]
 r"""
-## 10. A stream without end
+## 11. A stream without end
 
 Many devices are one answer. The other is to forget. A rolling cache (chapter 10) keeps the last `window` keys and a few **sinks**, the first tokens of the text. Two questions remain: do sinks matter, and which positions should RoPE rotate by?
 
@@ -824,42 +972,92 @@ check("streaming_positions", streaming_positions)
 
 # %% [markdown]
 r"""
-Now two models, each of two layers with RoPE, trained on 64 tokens and run up to 1,024 with caches of 64 keys. One learned plain text. The other learned segments of random symbols that repeat after a start token; it reads segments of 16, each given twice. It can predict the second copy, but not the first. Recorded for three seeds, as perplexity, $e^\text{loss}$.
+Now two models, each of two layers with RoPE, trained on 64 tokens and run up to 1,024 with caches of 64 keys. One learned plain text. The other learned segments of random symbols that repeat after a start token; it reads segments of 16, each given twice. The second copy can be predicted, and only it is judged here. Recorded for three seeds, as perplexity, $e^\text{loss}$: 1 is perfect, and a blind guess among the 32 symbols has 32.
 
-**Predict.** For which model does evicting the first tokens matter? And which is worse: evicting them, or keeping everything, positions and all?
+**Predict.** For which model does evicting the first tokens matter, and how much? And which is worse: evicting them, or keeping everything, positions and all?
 """
 
 # %%
 record = measure.read_record("chapter_16_long")
 found = {}
 for run in record["streams"]:
-    for kind, losses in run["loss"].items():
-        name = run["model"] if kind == "all" else kind
-        found.setdefault((name, run["cache"]), []).append(list(losses.values()))
+    name = {"text": "all", "segments": "second copy"}[run["model"]]
+    losses = list(run["loss"][name].values())
+    found.setdefault((run["model"], run["cache"]), []).append(losses)
 print("perplexity up to, mean of 3 seeds                64   128   256   512 1,024")
 for (name, cache), losses in found.items():
     mean = torch.tensor(losses).exp().mean(0)
     said = (f"{one:5.2f}" if one < 100 else f"{one:5.0f}" for one in mean)
     print(f"{name:12}{cache:35}", *said)
-for run in record["sinks"]:
-    print("weight on the start token in first copies, by head:", run["first copy"])
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-For the second. Most of its heads put their weight on the start token where there is nothing to copy. Without it the second copies are at 1.13 instead of 1.10, and the first copies have more than twice the perplexity. The text model has no such habit, since its training texts began anywhere: 4.17 with sinks and without<!-- shown: 1.13 1.10 4.17 -->.
+For the second, a little: its copies are at 1.13 without the first tokens and at 1.10 with them, in each of three seeds the same way. The text model does not notice: 4.17 with sinks and without<!-- shown: 1.13 1.10 4.17 -->.
 
-Where something can be predicted, keeping everything is far worse: 27.49 and 222<!-- shown: 27.49 222 -->; the distances were never trained. And sinks rotated by their positions in the text do harm: 6.13<!-- shown: 6.13 -->.
-
-These models are small, and so is what eviction costs the copies. Xiao et al. report that large language models break down without their first tokens.
+Keeping everything is far worse: 27.49 and 222, seven times the blind guess<!-- shown: 27.49 222 -->; the distances were never trained. And sinks rotated by their positions in the text do harm: 6.13<!-- shown: 6.13 -->.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**Find the error.** A published list, under "solutions (2024)": "Ring attention across devices; streaming: incremental attention; sparse and dense hybrids."
+Why does one model need its first token and the other not? A tempting answer: because one was trained with a start token, and the texts of the other began anywhere. That can be tried: both kinds of text, each with a start token and without, two seeds. `on first` is the weight on the first token, in the head of the last layer that puts most there: of queries 2 to 15, in segments the first copy of all, and of queries 33 to 47, the first copy of a fresh segment.
+
+**Predict.** Text model *with* a start token: will it rest there? Segments *without* one: will eviction be free?
+"""
+
+# %%
+record = measure.read_record("chapter_16_sinks")
+with_sinks, without = "window of 60, 4 sinks", "window of 64"
+print("texts     start token  on first, later   loss with sinks, without   cost")
+for run in record["runs"]:
+    judged = {"text": "all", "segments": "second copy"}[run["text"]]
+    kept, lost = (run[cache][judged]["loss"] for cache in (with_sinks, without))
+    early, later = (max(run["on_first"][span][-1]) for span in ("2 to 15", "33 to 47"))
+    print(f"{run['text']:10}{run['start token']!s:13}{early:8.2f} {later:6.2f}",
+          f"{kept:17.3f} {lost:8.3f} {lost - kept:6.3f}")  # fmt: skip
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+ANSWER_SINKS
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Find the error.** A cache is judged by all that it reads. In these records, the perplexity of *first* copies, which nobody can predict: 223 up to 64 tokens, then 972 with sinks by place, 2,145 with the window alone. "Evicting the first tokens more than doubles the perplexity."
+"""
+
+# %%
+found = {}
+for run in measure.read_record("chapter_16_long")["streams"]:
+    if run["model"] == "segments":
+        found.setdefault(run["cache"], []).append(list(run["loss"]["first copy"].values()))
+for cache, losses in found.items():
+    print(f"{cache:35}", *(f"{one:6,.0f}" for one in torch.tensor(losses).exp().mean(0)))
+for run in record["runs"]:
+    if run["text"] == "segments" and run["start token"]:
+        sure = (run[cache]["first copy"] for cache in (with_sinks, without))
+        print("probability of its best guess, and how often it is right, with sinks and without:",
+              *(f"{one['sure']:.2f} {one['right']:.2f};" for one in sure))  # fmt: skip
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+ANSWER_FIRST
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Find the error.** Text D, under "Solutions (2024)": "Ring Attention: Distribute attention across devices", "Streaming Attention: Process incrementally", "Sparse + Dense hybrid: Local sparse + global dense".
 
 <details><summary>Answer</summary>
 
@@ -870,7 +1068,7 @@ Ring Attention and StreamingLLM came in 2023. "Incremental" is what any cache do
 
 # %% [markdown] tags=["further"]
 r"""
-## 11. Stretch what was trained
+## 12. Stretch what was trained
 
 Chapter 07 stretched RoPE without training: positions interpolated, the NTK-aware base, YaRN. Published models do one thing more: they train a little further, at the new length. Here are the models of chapter 07, trained on 64 characters, stretched to 256, and given 30 further steps on texts of 256. The first training took 600.
 
@@ -900,9 +1098,40 @@ At 512 all of them fail again: what is stretched to 256 is trained for 256. And 
 </details>
 """
 
+# %% [markdown]
+r"""
+Section 6 left the third challenge of text D's list: "Training: Gradient instability". The claim names no gradient, so take the simplest: its norm at the start of training.
+
+**Predict.** The same 2,048 characters as 32 texts of 64, 8 of 256 or 2 of 1,024. Does the norm of the gradient grow with the length?
+"""
+
+# %%
+text = data.character_text()
+for seed in (0, 1):
+    norms = []
+    for length in (64, 256, 1024):
+        torch.manual_seed(seed)
+        sizes = {"d_model": 64, "num_heads": 4, "num_layers": 2, "positions": RotaryPositions(16)}
+        model = models.PositionedTransformer(text.num_characters, **sizes)
+        generator = torch.Generator().manual_seed(seed)
+        given, targets = data.random_windows(text.train, length, 2048 // length, generator)
+        scores = model(given, attention.causal_mask(length, length))
+        F.cross_entropy(scores.mT, targets).backward()
+        norms.append(torch.stack([p.grad.norm() for p in model.parameters()]).norm().item())
+    print(f"seed {seed}, texts of 64, 256, 1,024:", *(f"{norm:.1f}" for norm in norms))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+No: between 1.1 and 1.6 at all three lengths<!-- shown 2: 1.1 1.6 -->. That is no proof of stability: it is the first step of a model with two layers. Whether long texts make the training of a large model unstable would have to be seen in its loss, and neither the text nor this chapter shows such a run.
+
+</details>
+"""
+
 # %% [markdown] tags=["further"]
 r"""
-## 12. One layer that sees everything
+## 13. One layer that sees everything
 
 A layer with a window costs linear time and a cache of fixed size. Published models mix: a few layers see the whole text, the others a window. Chapter 08's recall asks for the value of a key somewhere in a list; a window of 16 does not reach far.
 
@@ -939,7 +1168,7 @@ What this cannot show: each answer needs one look at one place. A task that need
 
 # %% [markdown] tags=["further"]
 r"""
-## 13. Read from a memory
+## 14. Read from a memory
 
 What has left the window can still be looked up. Memorizing Transformers (Wu et al., 2022) set old keys and values aside; each query *searches* them for the `top_k` that score highest, attends to these, and a learned gate $g$ per head mixes that with the text nearby:
 
@@ -1032,7 +1261,7 @@ The exact search has it among the best eight nearly always. One round of buckets
 
 </details>
 
-**Find the error.** A published list gives "retrieval-augmented generation" as a use of cross-attention: "the query attends to documents."
+**Find the error.** Among the uses of cross-attention text D lists "Retrieval-augmented generation (query attends to documents)".
 
 <details><summary>Answer</summary>
 
@@ -1047,6 +1276,8 @@ Mentioned here without a measurement:
 
 - *LSLM* (Ma et al., 2024), "Language Model Can Listen While Speaking": a decoder that generates speech while a second stream brings in what it hears; the two streams are fused inside the layers, and the paper compares early, middle and late fusion. It is about when to stop talking, not about long texts.
 - *CoRAG* (Wang et al., 2025), chain-of-retrieval augmented generation: a model trained to search several times, each query made from what was found before, and only then to answer. Attention is left as it is; the search is what is chained.
+
+Text E describes projects of these two names, with "Cross-attention: Coordinates both streams" in one and "Context integration: Cross-attention" in the other. The two papers do without it: the one adds what it hears to the stream of the decoder, the other puts what it found into the prompt.
 """
 
 # %% [markdown]
@@ -1074,13 +1305,14 @@ parts
 def ring_of(schedule, step):
     """Return what one rank does, made of a given order and a given step."""
 
-    def attend(query, key, value, rotate, rank, world_size):
+    def attend(query, key, value, begin, rank, world_size):
         place = torch.arange(query.shape[2])
         out, lse = torch.zeros_like(value), query.new_full(query.shape[:3], -torch.inf)
-        for turn, source in enumerate(schedule(world_size, rank)):
-            key, value = rotate(key, value) if turn else (key, value)
+        for turn, source in enumerate(schedule(world_size, rank), 1):
+            finish = begin(key, value) if turn < world_size else lambda: (None, None)
             where = rank * len(place) + place, source * len(place) + place
             out, lse = step(out, lse, query, key, value, *where)
+            key, value = finish()
         return out
 
     return attend
@@ -1126,14 +1358,14 @@ note
 r"""
 ## Recap
 
-1. Queries stay, keys and values go round; parts join by their lse. Forward and backward it is attention, to rounding; the gradients of a block make one more rotation, home.
+1. Queries stay, keys and values go round; parts join by their lse. Forward and backward it is attention, to rounding; the gradients of a block make one more rotation, home. A block is multiplied while it is on its way.
 2. A causal mask makes contiguous ranks idle in turn, and the ring as slow as without it. Zig-zag gives all ranks the same work.
 3. Sequence parallelism (ring, Ulysses) splits the text, tensor parallelism the heads and their weights. What each sends is a formula, and counts agree with it.
 """
 
 # %% [markdown]
 r"""
-4. At a million tokens attention is nearly all of the arithmetic, and the cache is larger than the model. No table of $n^2$ is stored.
+4. At a million tokens attention is nearly all of the arithmetic, and the cache is larger than the model. No table of $n^2$ is stored. A new token asks a split cache: one output and one lse per head come from each rank.
 5. A stream keeps a window and sinks, rotated by place. One global layer among local ones restores recall here. A memory is first searched, then read.
 
 **Next**: chapter 17 replaces the cache with a state.
@@ -1144,7 +1376,7 @@ r"""
 ## Go further
 
 - Liu et al. (2023): Ring Attention. Brandon et al. (2023): stripes. Jacobs et al. (2023): Ulysses. Shoeybi et al. (2019): Megatron-LM.
-- Grattafiori et al. (2024): Llama 3, whose training on long texts balances ranks as zig-zag does.
+- Grattafiori et al. (2024): Llama 3, whose training on long texts balances ranks as zig-zag does, and gathers keys and values where a ring hands them on. Yang et al. (2024): a million tokens read and continued, keys or queries passed round.
 - Xiao et al. (2024): sinks and streams. Chen et al. (2023), Peng et al. (2023): stretched RoPE.
 - Wu et al. (2022), Lewis et al. (2020), Borgeaud et al. (2022): memories, and what reads them.
 - Ma et al. (2024), Wang et al. (2025): named above.
@@ -1173,6 +1405,10 @@ r"""
 @misc{grattafiori2024llama,
   title = {The {Llama} 3 Herd of Models}, author = {Grattafiori, Aaron and Dubey, Abhimanyu and Jauhri, Abhinav and others},
   year = {2024}, url = {https://arxiv.org/abs/2407.21783}}
+@misc{yang2024context,
+  title = {Context Parallelism for Scalable Million-Token Inference},
+  author = {Yang, Amy and Yang, Jingyi and Ibrahim, Aya and Xie, Xinfeng and Tang, Bangsheng and Sizov, Grigory and Reizenstein, Jeremy and Park, Jongsoo and Huang, Jianyu},
+  year = {2024}, url = {https://arxiv.org/abs/2411.01783}}
 @inproceedings{xiao2024efficient,
   title = {Efficient Streaming Language Models with Attention Sinks}, author = {Xiao, Guangxuan and Tian, Yuandong and Chen, Beidi and Han, Song and Lewis, Mike},
   booktitle = {ICLR}, year = {2024}, url = {https://arxiv.org/abs/2309.17453}}

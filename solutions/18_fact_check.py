@@ -31,7 +31,13 @@ r"""
 r"""
 How to read: each experiment begins with a question. Write down your guess, run the cell, then open the answer.
 
-This course was written alongside published texts on attention. Hundreds of their sentences were checked on the way. This last chapter hands you the tools: first for sentences, then for code, then for choices.
+This course was written alongside five published texts on attention, called A to E; the page *What is measured here* lists them. Hundreds of their sentences were checked on the way, and each is in a **ledger**: the claim, how it was checked, the verdict, and what holds. This chapter hands you the tools: first for sentences, then for code, then for choices.
+
+"""
+
+# %% [markdown]
+r"""
+Texts are quoted in order to be checked, not to be blamed. What is in quotation marks is verbatim, and a letter says where it stands. Where there is no letter, the sentence or the code is a common form, and ours.
 """
 
 # %%
@@ -45,7 +51,7 @@ import torch
 from torch.nn import functional as F
 
 from course_utils import attention, check, claims, clinic, hint, measure, plotting, positions, yours
-from course_utils.clinic import published, small_models, symptoms
+from course_utils.clinic import from_records, guide, published, small_models, symptoms
 from course_utils.widgets import claim_ledger
 
 plotting.use_style()
@@ -56,13 +62,13 @@ torch.set_printoptions(precision=3, sci_mode=False, linewidth=100)
 r"""
 ## 1. What a claim needs before it can be judged
 
-Five sentences that were published in some form:
+Five sentences: the first is ours, the others are shortened from texts C, C, D and B.
 
-1. "The KV cache of a model of 24 layers and width 2048 takes 402 MB at 2048 tokens in 16 bits."
-2. "$QK^\top$ with 512 queries and keys of width 64 takes 67 MFLOPs."
-3. "Attention for a batch of 32 at $n = 512$ and $d_k = 64$ takes 0.8 ms; that is 250 TFLOPS."
-4. "Attention is permutation-invariant: swapping inputs does not change the output."
-5. "GPT and BERT today power ChatGPT."
+1. The KV cache of a model of 24 layers and width 2048 takes 402 MB at 2048 tokens in 16 bits.
+2. $QK^\top$ with 512 queries and keys of width 64 takes 67 MFLOPs.
+3. Attention for a batch of 32 at $n = 512$ and $d_k = 64$ takes 0.8 ms; that is 250 TFLOPS.
+4. Attention is permutation-invariant: swapping inputs does not change the output.
+5. GPT and BERT today power ChatGPT.
 
 **Predict.** Which can be settled with a pencil, which with a few lines of code, which only with a machine, and which with none of them?
 """
@@ -102,9 +108,13 @@ r"""
 r"""
 So there are four ways to check: **computed** (arithmetic), **run** (code), **looked up** (the cited work), **read** (the sentence contradicts itself or says nothing). (Some claims of the ledger are only **remembered** from the literature, and say so.) And there are five verdicts: confirmed, corrected (true with a condition), wrong, hardware-dependent, unverifiable.
 
-"Attention works similarly to the human brain" is of the last kind. So are "Copilot attends to your comments" and "in my research I have found": no observation is named that could decide them. They are neither right nor wrong; they are not claims yet.
+"""
 
-Published figures fail at their units more often than at their sums. When does "402 MB" hold?
+# %% [markdown]
+r"""
+That attention focuses "similar to the human brain" (text B) is of the last kind. So are "GitHub Copilot: Attention over code context and comments" (A) and "In my research [...] I've found" (E), and so are a laboratory's own findings that cite no paper: no observation is named that could decide them. They are neither right nor wrong; they are not claims yet.
+
+When does "402 MB" hold? (Text A has "~500 MB for generation" of such a model.)
 """
 
 # %% [markdown]
@@ -162,7 +172,7 @@ r"""
 
 Every claim that was checked is in a ledger. Those that were run or computed have a function that repeats the check, using only the package: `claims.recompute("07-14")`.
 
-**Predict.** How long will it take to recompute all of them, and will one verdict differ from the ledger's?
+**Predict.** The ledger has 441 claims. How many can a function recompute without looking anything up: about 50, 150 or 300? Will one verdict differ from the ledger's?
 """
 
 # %%
@@ -199,7 +209,7 @@ if moved:
 r"""
 <details><summary>Answer</summary>
 
-Less than twenty seconds: most are arithmetic or a few tensors, and what needs training reads a record. None moved. That is a test of this course as well: if somebody changes one figure of the ledger, or one function of the package, the last cell stops.
+275<!-- shown 4: 275 -->, in less than twenty seconds: most are arithmetic or a few tensors, and what needs training reads a record. None moved. That is a test of this course as well: if somebody changes one figure of the ledger, or one function of the package, the last cell stops.
 
 What was only remembered or looked up is not proved by this. It can be no better than its source, and the ledger says which kind it is.
 
@@ -214,50 +224,102 @@ claim_ledger(claims.ledger(), claims.timeline(), found=measured)
 
 # %% [markdown]
 r"""
-Where do texts go wrong? The next cell sorts the wrong and corrected claims by a few words of the correction. It is a rough sieve: a claim lands in the first kind on the list whose words it contains.
-
-**Predict.** Which is most frequent: a wrong unit, a forgotten factor, one head taken for the whole model, a wrong axis, a word like "always", or a wrong date or paper?
+Where do texts go wrong? Somebody sorts the wrong and corrected claims by a few words of the claim and of its correction: each lands in the first kind on a list whose words it contains.
 """
 
 # %%
-KINDS = {
-    "never measured": r"measured|noise|untrained|drawn|prints|the text says|the code",
-    "figure or unit": r"\b[KMGT]i?B\b|gigabytes|FLOP|\d\.\d{3}|sigma|\d ?%|\d\.\d+x",
-    "one head, layer or text for all": r"head|per layer|a layer\b|sequences?\b|batch|encoder",
-    "factor or term left out": r"leaves? out|left out|factor|missing|\b[Pp]lus|\balso\b|drops",
-    "axis, mask or position": r"ax[ie]s|row|column|shape|mask|causal|position|equivariant|over",
-    "date, name or paper": r"\b(19|20)\d\d\b|et al|paper|[Kk]ernel|BERT|GPT|dditive",
-    "absolute word": r"\b(only|all|never|always|any|every|identical|not|no|needs?)\b",
+SIEVE = {
+    "evidence": r"measured|noise|untrained|drawn|prints|the text says|the code",
+    "figure": r"\b[KMGT]i?B\b|gigabytes|FLOP|\d\.\d{3}|sigma|\d ?%|\d\.\d+x",
+    "whole": r"head|per layer|a layer\b|sequences?\b|batch|encoder",
+    "term": r"leaves? out|left out|factor|missing|\b[Pp]lus|\balso\b|drops",
+    "axis": r"ax[ie]s|row|column|shape|mask|causal|position|equivariant|over",
+    "source": r"\b(19|20)\d\d\b|et al|paper|[Kk]ernel|BERT|GPT|dditive",
+    "condition": r"\b(only|all|never|always|any|every|identical|not|no|needs?)\b",
 }
 
 
-def kind(claim):
-    """Return the first kind whose words occur in the correction or in the claim."""
+def sieved(claim):
+    """Return the first kind whose words occur in the correction or in the claim, and the word."""
     text = claim["correct"] + " " + claim["claim"]
-    kinds = [name for name, words in KINDS.items() if re.search(words, text)]
-    return kinds[0] if kinds else "other"
+    found = ((name, re.search(words, text)) for name, words in SIEVE.items())
+    return next(((name, word[0]) for name, word in found if word), ("other", ""))
 
 
 amiss = [c for c in ledger.values() if c["verdict"] in ("wrong", "corrected")]
-for name, count in collections.Counter(map(kind, amiss)).most_common():
-    print(f"{count:4}  {name}")
+by_words = collections.Counter(sieved(claim)[0] for claim in amiss)
+print(
+    f"{len(amiss)} claims by words:", ", ".join(f"{n} {name}" for name, n in by_words.most_common())
+)
+
+# %% [markdown]
+r"""
+The largest class is *whole*: one head, layer or sequence taken for all of them. A finding, it seems: "texts go wrong because they do not say what a number is a number *of*".
+
+**Find the error.** Here are ten of that class, with the word that put them there. In how many is one head, layer, sequence or size taken for all?
+"""
+
+# %%
+whole = [claim for claim in amiss if sieved(claim)[0] == "whole"]
+for claim in whole[::3][:10]:
+    print(f"{claim['id']} {sieved(claim)[1]:9} {claim['claim'][:76]}")
+    print(f"{'':15} -> {claim['correct'][:100]}")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Figures and units, axes and masks, and one head or layer taken for the whole: these three make up more than half. What they have in common is a missing *of what*: one product or both, one head or the model, one sequence or a batch, along which axis. Most wrong sentences about cost become right when they say what they count.
+In two: GQA is not in every size of LLaMA 2, and the root is of the number of layers, not of tokens. In the others a word was found and nothing else: *head*, *encoder* and *sequences* occur in any sentence about attention. A word is not a kind of error, and a count is not evidence because it is printed.
 
-That is the whole method: before you ask whether a number is right, ask what it is the number *of*.
+</details>
+
+So each of these claims was read, and given one or two of nine kinds by hand; the ledger has them as `kind`.
+
+**Predict.** Which kind is the most frequent? And of what the sieve put into a class, how much belongs there?
+"""
+
+# %%
+KINDS = {
+    "mechanism": "a mechanism, or a reason, taken for another",
+    "condition": "true under a condition that is not stated",
+    "figure": "a figure or a unit that does not follow",
+    "axis": "an axis, an index, a shape or a mask",
+    "term": "a factor, a term or a cost left out",
+    "whole": "one head, layer, product or size taken for all",
+    "source": "a date, a name or a paper",
+    "code": "code that does not do what is said of it",
+    "evidence": "nothing measured, or not what is said",
+}
+by_hand = collections.Counter(kind for claim in amiss for kind in claim["kind"])
+print(f"by hand, of {len(amiss)}{'':48} the sieve's, and right")
+for name, count in by_hand.most_common():
+    mine = [claim for claim in amiss if sieved(claim)[0] == name]
+    right = sum(name in claim["kind"] for claim in mine)
+    print(f"{count:4}  {name:10} {KINDS[name]:47} {len(mine):4} {right:4}")
+number = sum(bool({"figure", "term", "whole"} & set(claim["kind"])) for claim in amiss)
+print(f"{number} claims are about a number: a figure, a term left out, or one for all")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+A mechanism or a reason taken for another, 45 of 181; then a condition that is not stated, 34<!-- shown: 45 181 34 -->. "Approximates softmax", "because it is parameter-free", "handles longer sequences": no number is in them, and no sieve has a word for them. One in four is about a number: a figure, a term left out, or one head taken for all<!-- shown: 50 -->. Of the sieve's 36, six are of that last kind<!-- shown: 36 6 -->.
 
 </details>
 """
 
 # %% [markdown]
 r"""
+So there are two questions. Of a number: *of what* is it the number? Of a sentence: *when* does it hold, and what would be different if it did not?
+
+The kinds are one reader's. Another would draw some borders elsewhere; since each claim shows its kinds, they can be disputed one by one.
+"""
+
+# %% [markdown]
+r"""
 ## 3. A test instead of a look
 
-Sentences can be recomputed. Code has to be *tested*. This attention was published, in a different layout:
+Sentences can be recomputed. Code has to be *tested*. This is a common form, and not a quotation:
 
 ```python
 scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
@@ -267,18 +329,18 @@ if attn_mask is not None:
 return weights @ value
 ```
 
-**Find the error.** It runs, its shapes are right, it forgets nothing. On which inputs does it differ from attention?
+**Find the error.** It runs, its shapes are right, nothing is missing. On which inputs does it differ from attention?
 
 <details><summary>Answer</summary>
 
-On every input with a mask that hides something. The hidden keys are taken out only after the softmax has given them a share of the weight, so the rows no longer sum to 1: the output points the right way and is too short. Nobody sees this by looking.
+On every input with a mask that hides something. The hidden keys are taken out only after the softmax has given them a share of the weight, so the rows no longer sum to 1: the output is the right one times a factor below 1. Nobody would spot this by reading.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-In the next four exercises the answer is itself a test. It takes one implementation and returns `True` to accept it, `False` to refuse it. `check` then tries your test on a panel: right implementations of several kinds, and one published fault at a time.
+In the four exercises whose names begin with `accepts` the answer is itself a test. It takes one implementation and returns `True` to accept it, `False` to refuse it. `check` then tries your test on a panel: right implementations of several kinds, and one fault at a time.
 
 - It must accept **every** implementation that keeps the contract: loops, einsum, PyTorch's own, tiles or none; equal to rounding ($10^{-8}$ relative), not to the last bit.
 - It must refuse each fault, and an implementation that raises. No exception escapes the test.
@@ -416,11 +478,11 @@ def accepts_tiling(tiled):
 check("accepts_tiling", accepts_tiling)
 # hint("accepts_tiling")
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 5. An implementation with a memory
 
-A cache makes testing harder: what one call leaves behind, the next one reads. This one was published as a layer for generation:
+A cache makes testing harder: what one call leaves behind, the next one reads. This one is shortened from a listing of text A:
 
 ```python
 if self.kv_cache is not None:
@@ -497,7 +559,7 @@ check("accepts_cache", accepts_cache)
 r"""
 ## 6. Bug hunt
 
-Now the other way round. Fifteen faults that were published as code, rebuilt here in a few lines of our own (`course_utils/clinic/published.py`), at least one for each of chapters 02 to 15. The course's own `check` judges them, like an answer of yours.
+Now the other way round. Fifteen faults, at least one for each of chapters 02 to 15, each rebuilt in a few lines of our own (`course_utils/clinic/published.py`). Eight stand as code in one of the five texts, five as a formula; two are common slips that none of the five contains. The course's own `check` judges them, like an answer of yours.
 
 **Predict.** How many are refused? How many by name? And what does it take to tell them from a right implementation: a large input, or a special one?
 """
@@ -506,22 +568,24 @@ Now the other way round. Fifteen faults that were published as code, rebuilt her
 reports = {fault: check(fault.exercise, fault.wrong) for fault in published.FAULTS}
 for fault, report in reports.items():
     case = report.case or "its cost alone"
-    print(f"{fault.chapter:02} {fault.says}\n   {report.headline[9:]:36} {case:.44}")
+    print(f"{fault.chapter:02} {fault.says} ({fault.form})")
+    print(f"   {report.headline[9:]:36} {case:.44}")
 
 # %%
 refused = sum(not report.passed for report in reports.values())
 named = sum(report.misconception is not None for report in reports.values())
 print(f"{refused} of {len(reports)} refused, {named} of them by name")
+print(dict(collections.Counter(fault.form.split()[0] for fault in reports)))
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-All are refused and all are named<!-- shown: 15 -->. None needs a large input: three tokens are enough, if they are the right three. Values of another width than the keys, a row that may see nothing, positions that do not start at 0, two new tokens at once. One gives right numbers, and only its cost betrays it.
+All are refused and all are named<!-- shown: 15 -->. Fourteen need no large input, but a special one of a few tokens: values of another width than the keys, a row that may see nothing, positions that do not start at 0, two new tokens at once. The fifteenth, the window, gives right numbers at every length; only its cost betrays it, measured at 384 and at 1,536 tokens.
 
 </details>
 
-Chapter 09's sketch of flash attention has three faults at once; `check` names the first. Corrected one by one:
+Text A's sketch of flash attention (chapter 09) has three faults at once; `check` names the first. Corrected one by one:
 """
 
 # %%
@@ -532,7 +596,7 @@ for left, wrong in published.CORRECTED.items():
 r"""
 With all three corrected there is a fourth: right numbers, but every query at once, so one tile is as long as the text. The formula is not at fault; the algorithm exists to avoid just this.
 
-For chapters 01, 16 and 17 no such code was published, only sentences. A batch of 32 sequences of 50 tokens "runs 1600 time steps one after another". "The $O(n^2)$ attention matrix must be held in memory." "HAT finds attention patterns for hardware."
+For chapters 01, 16 and 17 there are only sentences. For a batch of 32, "the encoder processes $32 \times 50 = 1600$ time steps sequentially" (text C). "Memory: $O(n^2)$ attention matrix" (D). "Automatically discover optimal attention patterns", with HAT as the example (D).
 
 **Predict.** Which of the three can be run?
 """
@@ -562,14 +626,14 @@ The first two. There are 50 steps; 1600 counts updates that run side by side<!--
 r"""
 ## 7. Which mechanism?
 
-Published guides say: "full attention below 2,048 tokens, sparse above 4,096, linear above 16k"; "MQA: very good; linear: fair"; "at 2,048 tokens, MQA is 1.3 to 1.5 times as fast, linear 2 to 4 times". None says for which task, on which machine, or when it was measured.
+Text D has a guide: full attention for "short sequences ($n < 2048$)", sparse for "long sequences ($n > 4096$)", linear for "very long sequences ($n > 16k$)"; quality "Very Good" for MQA and "Fair" for linear; at 2,048 tokens "MQA: 1.3-1.5× faster", "Linear: 2-4× faster". It does not say for which task, on which machine, or when it was measured.
 
-A table of scoring functions goes further: 80–90% of a GPU for products, 15–25% for the additive score, the plain product "not used", the scaled one "all transformers". Luong et al. (2015) used the plain product, and T5 (Raffel et al., 2020) is a transformer that does not divide by $\sqrt{d_k}$. Luong's concat and location scores are missing.
+Text C compares scoring functions: 80–90% of a GPU for products, 15–25% for the additive score, the plain product not used, the scaled one in all transformers. Luong et al. (2015) used the plain product, and T5 (Raffel et al., 2020) is a transformer that does not divide by $\sqrt{d_k}$. Luong's concat and location scores are missing.
 """
 
 # %% [markdown]
 r"""
-A choice has a cost and a quality. One thing is not a matter of taste: a choice is *beaten* if another costs no more, is no worse, and is better in one of the two. What nothing beats is the **Pareto front**.
+A choice has a cost and a quality. One thing is not a matter of taste: a choice is *beaten* (or *dominated*) if another costs no more, is no worse, and is better in one of the two. What nothing beats is the **Pareto front**.
 """
 
 # %% [markdown]
@@ -607,54 +671,40 @@ Chapter 08 trained small models of the same size to recall values by their keys,
 **Predict.** Full attention keeps the most and recalls everything. Is it on the front?
 """
 
-
 # %%
-def kept(model, tokens=128, d_model=64):
-    """Return how many numbers a layer keeps for a text of so many tokens."""
-    numbers = [int(n) for n in re.findall(r"\d+", model)]
-    if model.startswith("linear"):
-        width = d_model // numbers[0]
-        return numbers[0] * (width * width + width)
-    if model.startswith("latent"):
-        return tokens * numbers[0]
-    if model.startswith("window of 16, then"):  # a layer of each kind: their mean
-        return (kept("window of 16, 4 heads") + kept("grouped-query, 2 of 4 heads")) // 2
-    if model.startswith("window"):
-        return 2 * numbers[0] * d_model
-    share = 1 if model.startswith("full") else numbers[0] / numbers[1]
-    return int(2 * tokens * d_model * share)
-
-
-runs = collections.defaultdict(list)
-for run in measure.read_record("chapter_08_recall")["runs"]:
-    runs[run["model"]].append(run["recalled"]["64"])
-
-# %%
-names = list(runs)
-cost = torch.tensor([float(kept(name)) for name in names])
-quality = torch.tensor([sum(seeds) / len(seeds) for seeds in runs.values()])
+names, numbers, shares = zip(*from_records.recall_models(), strict=True)
+cost, quality = torch.tensor(numbers).double(), torch.tensor(shares)
 front = clinic.pareto_front(cost, quality)
 for i in cost.argsort(stable=True).tolist():
     mark = "front" if front[i] else ""
     print(f"{names[i]:34} {int(cost[i]):6,} kept {quality[i]:8.4f} recalled {mark}")
 
-# %% mystnb={"image": {"alt": "Share recalled against numbers kept per layer, on a logarithmic axis. Two blue dots, joined by a line, are the front: linear attention with 16 heads at 320 numbers, low, and latent attention at 1,024, at the top. All others are hollow: full attention lies far to the right at the height of the best, the window near the bottom."}}
-axes = plotting.new_figure(
-    "What nothing beats: little kept, much recalled",
-    "numbers kept per layer",
-    "share of 64 pairs recalled",
-)
+# %%
+LABELS = {"full, 4 heads": "full", "grouped-query, 2 of 4 heads": "grouped",
+          "multi-query, 1 of 4 heads": "multi-query; latent 32",
+          "window of 16, then grouped-query": "  window, grouped",
+          "multi-query, 1 of 8 heads": "multi-query of 8; latent 16",
+          "latent of 8, 4 heads": "latent 8", "linear, 1 head": "linear, 1 head",
+          "linear, 4 heads": "linear, 4 heads; multi-query of 16",
+          "latent of 8, 16 heads": "latent 8, 16 heads",
+          "linear, 16 heads": "linear, 16 heads", "window of 16, 4 heads": "window of 16"}  # fmt: skip
+
+# %% mystnb={"image": {"alt": "Share recalled against numbers kept per layer, on a logarithmic axis. Two blue dots, joined by a staircase, are the front: linear attention with 16 heads at 320 numbers, low, and latent attention of 8 numbers with 4 heads at 1,024, at the top. All others are hollow and named: full attention lies far to the right at the height of the best, the window near the bottom."}}
+title = "What nothing beats: little kept, much recalled"
+axes = plotting.new_figure(title, "numbers kept per layer", "share of 64 pairs recalled")
+axes.figure.set_size_inches(6.4, 4.4)
 plotting.power_axis(axes, (256, 512, 1024, 2048, 4096, 8192, 16384))
 axes.plot(cost[~front], quality[~front], "o", color=plotting.QUIET, fillstyle="none")
 order = [i for i in cost.argsort(stable=True).tolist() if front[i]]
-axes.plot(cost[order], quality[order], "o-", color=plotting.COLOURS["blue"])
-labels = {"full, 4 heads": ("right", -0.06), "window of 16, 4 heads": ("left", 0.05),
-          "linear, 16 heads": ("left", 0.0), "latent of 8, 4 heads": ("left", -0.06)}  # fmt: skip
-for name, (side, above) in labels.items():
-    i = names.index(name)
-    place = cost[i] * {"left": 1.1, "right": 0.9}[side]
-    axes.text(place, quality[i] + above, name, ha=side, va="center")
-_ = axes.set(xlim=(220, 21000), ylim=(-0.05, 1.08))
+axes.step(cost[order], quality[order], "o-", where="post", color=plotting.COLOURS["blue"])
+for name, label in LABELS.items():
+    x, y = (column[names.index(name)].item() for column in (cost, quality))
+    if y > 0.9:
+        axes.text(x, y + 0.04, label, fontsize="small", rotation=32, va="bottom")
+    else:
+        above = 0.07 if front[names.index(name)] else 0.0  # its step of the staircase
+        axes.text(x * 1.12, y + above, label, fontsize="small", va="center")
+_ = axes.set(xlim=(220, 30000), ylim=(-0.05, 1.6), yticks=(0, 0.25, 0.5, 0.75, 1))
 
 # %% [markdown]
 r"""
@@ -671,128 +721,33 @@ Note what the picture is a picture *of*: recall of 64 pairs by models of 111,424
 
 # %% [markdown]
 r"""
-The guide: what you have, what to do, and the measurement behind it. Each row names its record, with date and machine.
+The guide: what you have, and what was measured for it. Each row names its record, with date and machine, and says at which size.
 
 **Predict.** From which length on is a window of 128 tokens faster than causal attention? The published answer was 4,096.
 """
 
 
 # %%
-records = {
-    name: measure.read_record(name)
-    for name in (
-        *("chapter_05_multi_head", "chapter_07_positions", "chapter_08_cheaper"),
-        *("chapter_08_recall", "chapter_09_production", "chapter_09_tiled"),
-        *("chapter_10_decode", "chapter_10_training", "chapter_12_stability"),
-        *("chapter_17_cost", "chapter_17_recall"),
-    )
-}
+for row in guide.choices():
+    print(f"{row.have:32} {row.measured}")
+    print(f"{'':32} {row.record}, {row.where}")
 
-
-def pick(rows, value, **wanted):
-    """Return one value of the one row that has these others."""
-    (row,) = [row for row in rows if all(row.get(k) == v for k, v in wanted.items())]
-    return row[value]
-
-
-def mean(rows, length, scheme):
-    """Return the mean loss on text at a length, over the seeds, of a scheme of positions."""
-    own = [r["loss"][length] for r in rows if (r["task"], r["scheme"]) == ("text", scheme)]
-    return sum(own) / len(own)
-
-
-at = {name: records[name]["runs"] for name in records}
-
-
-def recalls(model, pairs):
-    """Return the mean share that a model of chapter 17 recalls after 1,000 steps."""
-    own = [r for r in at["chapter_17_recall"] if (r["model"], r["steps"]) == (model, 1000)]
-    return sum(r["recalled"][pairs] for r in own) / len(own)
-
+# %% [markdown]
+r"""
+One more row needs no record, since it is a count: what documents of different lengths cost in one batch (chapter 06).
+"""
 
 # %%
-cheaper = records["chapter_08_cheaper"]
-short, chunks = (
-    {n: pick(rows, "times_slower", length=n, **more)["causal"] for n in (512, 8192)}
-    for rows, more in ((cheaper["window"], {"window": 128}), (cheaper["causal_linear"], {}))
-)
-
-# %%
-way = {r["way"]: r["over_sdpa"] for r in at["chapter_09_production"]}
-token = {r["way"]: r["milliseconds"] for r in at["chapter_10_decode"] if r["position"] == 1024}
-first = at["chapter_10_training"][0]
-through, size = first["loss_through"], first["bytes"]
-worse = through["int8"] - through["float32"]
-smaller = size["float32"] / size["int8"]
-recalled = dict(zip(names, quality.tolist(), strict=True))
-lost = recalled["linear, 4 heads"], recalled["window of 16, 4 heads"]
-own = {"what": "SDPA", "training": False, "is_causal": False, "length": 2048}
-peak = [
-    pick(at["chapter_09_tiled"], "peak_bytes", **own | {"what": w}) for w in ("written out", "SDPA")
-]
-far = [mean(at["chapter_07_positions"], "256", name) for name in ("ALiBi", "Shaw", "RoPE")]
-
-# %%
-own = {"length": 4096, "mask": "causal", "pass": "forward"}
-weighed, fused = (
-    torch.tensor(pick(at["chapter_05_multi_head"], "milliseconds", **own | {"what": what})).median()
-    for what in (f"nn.MultiheadAttention, need_weights={wanted}" for wanted in (True, False))
-)
-own = {"what": "depth", "warmup": 0, "rate": 0.01}
-behind, before = (
-    pick(at["chapter_12_stability"], "losses", **own | {"pre_norm": is_pre})[-1]
-    for is_pre in (False, True)
-)
-a_state = pick(at["chapter_17_cost"], "microseconds", mechanism="gated delta")
-a_cache = pick(at["chapter_17_cost"], "microseconds", mechanism="softmax", position=65536)
-alone, mixed = (
-    recalls(name, "64") for name in ("gated delta, 4 heads", "gated delta, then softmax")
-)
-
-# %%
-guide = [
-    ("any length, nothing special", "chapter_09_production",
-     f"SDPA: {way['written out']:.1f}× faster than written out"),
-    ("a causal text", "chapter_09_production",
-     f"is_causal: {way['SDPA, causal mask'] / way['SDPA, is_causal']:.1f}× faster than a mask"),
-    ("2,048 tokens, little memory", "chapter_09_tiled",
-     f"tiles: {peak[0] / peak[1]:.0f}× less than written out"),
-    ("near context is enough", "chapter_08_cheaper",
-     f"window of 128: {short[512]:.1f}× faster at 512, {short[8192]:.0f}× at 8,192"),
-    ("long texts, no exact recall", "chapter_08_cheaper",
-     f"linear: {chunks[512]:.1f}× faster at 512, {chunks[8192]:.0f}× at 8,192"),
-    ("exact recall", "chapter_08_recall",
-     f"full, grouped, latent: 1.00; linear {lost[0]:.2f}, window {lost[1]:.2f}"),
-    ("generation", "chapter_10_decode",
-     f"a cache: {token['no cache'] / token['MHA']:.0f}× faster at token 1,024"),
-    ("generation, many users", "chapter_10_decode",
-     f"one key head: {token['MHA'] / token['MQA']:.1f}× faster again"),
-    ("a cache too large", "chapter_10_training",
-     f"int8: {smaller:.1f}× smaller, loss {worse:+.4f}"),
-    ("longer than trained, 4×", "chapter_07_positions",
-     f"loss {far[0]:.2f} ALiBi, {far[1]:.2f} Shaw, {far[2]:.2f} RoPE"),
-    ("the weights are looked at", "chapter_05_multi_head",
-     f"need_weights: {weighed / fused:.1f}× slower, 4,096 causal tokens"),
-    ("twelve layers, a high rate", "chapter_12_stability",
-     f"loss {before:.2f} pre-norm, {behind:.2f} post-norm, one seed"),
-    ("one text of 65,536 tokens", "chapter_17_cost",
-     f"gated delta: {a_cache / a_state:.0f}× faster per token than a cache"),
-    ("a state, and exact recall", "chapter_17_recall",
-     f"gated delta {alone:.2f}, with a softmax layer {mixed:.2f}"),
-]  # fmt: skip
-
-# %%
-for case, name, then in guide:
-    print(f"{case:28} {then}")
-    r = records[name]
-    processor = r["settings"].get("processor", r["machine"])
-    print(f"{'':28} {name}, {r['date']}, {processor}")
+generator = torch.Generator().manual_seed(4)
+lengths = torch.empty(32).log_normal_(4.0, 1.0, generator=generator).clamp(1, 512).long()
+padded, packed = len(lengths) * int(lengths.max()) ** 2, int(lengths.square().sum())
+print(f"32 documents of all lengths: packed, {padded / packed:.1f} times fewer pairs than padded")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-From 512 on, on that machine, and perhaps earlier: 512 is the shortest length in the record<!-- shown: 1.5 -->. The published thresholds were round numbers.
+From 512 on, on that machine, and perhaps earlier: 512 is the shortest length in the record<!-- shown 2: 1.5 -->. The published thresholds were round numbers.
 
 And quality is not a column of stars. Linear attention is not "fair": it recalls about half where full attention recalls all, and may be as good where nothing has to be recalled.
 
@@ -803,9 +758,14 @@ On a GPU the factors differ, and the order may differ too. These rows say where 
 
 # %% [markdown]
 r"""
+Read the rows for what they do *not* say, too. "One key head" was timed with one text at a time; what shared heads save a server with many texts is not in the table. "0.31 of one's processor time" leaves out the link.
+"""
+
+# %% [markdown]
+r"""
 ## 8. Fourteen symptoms
 
-Published advice for debugging: "Uniform attention: check initialization, learning rate. NaN in attention: gradient clipping." Clipping cannot repair a forward pass.
+Text D's advice for debugging: "Uniform attention → Check initialization, learning rate", "NaN in attention → Gradient clipping, fp16 precision issues". Clipping cannot repair a forward pass.
 
 Better: plant the cause, see the symptom, and find **one measurement** that identifies it. The next cell does that fourteen times, and repairs each. Two of them train small models.
 
@@ -814,7 +774,7 @@ Better: plant the cause, see the symptom, and find **one measurement** that iden
 
 # %%
 found = [plant() for plant in symptoms.SYMPTOMS]
-print(f"{'symptom':39} {'measured':32} {'ill':>6} {'repaired':>9}")
+print(f"{'symptom':39} {'measured':32} {'faulty':>6} {'repaired':>9}")
 for one in found:
     print(f"{one.seen:39} {one.measured:32} {one.before:6.2f} {one.after:9.2f}")
 
@@ -826,7 +786,7 @@ for one in found:
 r"""
 <details><summary>Answer</summary>
 
-Without a causal mask the next symbol can be read off: the loss on random symbols falls to nearly 0, below $\ln 8 = 2.08$, which no honest model can. With targets that are not shifted, the model learns to repeat its input: a perfect loss, and samples that stand still.
+Without a causal mask the next symbol can be read off: the loss on random symbols falls to nearly 0, below $\ln 8 = 2.08$, which no causal model can. With targets that are not shifted, the model learns to repeat its input: a perfect loss, and samples that stand still.
 
 Read the table from right to left. A measurement is good if it has a known value for a healthy model: 0, 1, $\ln V$, an exponent. "The maps look odd" has none.
 
@@ -839,17 +799,9 @@ Three more take too long to plant here. Earlier chapters recorded them, before a
 """
 
 # %%
-raw, unit = (recalls(name, "16") for name in ("retention, 4 heads, raw", "retention, 4 heads"))
-recorded = [
-    ("a deep stack learns slowly", "norms after the sub-layers", "loss at rate 0.01",
-     behind, before, "chapter_12_stability"),
-    ("attention far slower than SDPA", "need_weights left on", "time over SDPA's",
-     weighed / fused, 1.0, "chapter_05_multi_head"),
-    ("a state forgets the list", "query and key not of length 1", "recalled, 16 pairs",
-     raw, unit, "chapter_17_recall"),
-]  # fmt: skip
-for seen, cause, what, ill, repaired, name in recorded:
-    print(f"{seen:31} {cause:30} {what:18} {ill:4.2f} {repaired:4.2f}\n    {name}")
+for one in guide.recorded():
+    print(f"{one.seen:31} {one.cause:27} {one.measured:18} {one.before:4.2f} {one.after:4.2f}")
+    print(f"    {one.record}")
 
 # %% [markdown]
 r"""
@@ -883,9 +835,9 @@ for entry in claims.timeline():
 r"""
 <details><summary>Answer</summary>
 
-The table has the dates, each with a key of the course's bibliography. "Human parity in 2016" is a common mistake: 2016 was Google's GNMT, "bridging the gap". The claim of parity is Microsoft's of March 2018 (Hassan et al.), for one language pair and single news sentences; Läubli et al. (2018) and Toral et al. (2018) contested it: when whole documents were judged, readers preferred the human translations.
+The table has the dates, each with a key of the course's bibliography. Text E has "human parity" in 2016, a common mistake: 2016 was Google's GNMT, "bridging the gap". The claim of parity is Microsoft's of March 2018 (Hassan et al.), for one language pair and single news sentences; Läubli et al. (2018) and Toral et al. (2018) contested it: when whole documents were judged, readers preferred the human translations.
 
-A title is part of a citation: "Flash Attention: Fast and Memory-Efficient Exact Attention" lacks its end, "with IO-Awareness", which says what is new.
+A title is part of a citation: text A's "Flash Attention: Fast and Memory-Efficient Exact Attention" lacks its end, "with IO-Awareness", which says what is new.
 
 </details>
 """
@@ -905,22 +857,24 @@ What attention is used for is best described by what asks what:
 | speech recognition | text so far | frames of sound |
 | retrieval | none: vectors are compared outside of attention | |
 
-A code model attends to code as to any text. GLUE and SuperGLUE tasks are the fifth row.
+A code model attends to code as to any text. GLUE and SuperGLUE, which Transformers lead, are tasks of the fifth row. A question that finds its answer in a passage is chapter 08's recall: a key is asked, its value answers.
 """
 
 # %% [markdown]
 r"""
-Typical sizes, then and now. A published table of "typical values" said 8–16 heads, 6–24 layers, $d_{model}$ 512–1024, $d_{ff} = 4 d_{model}$.
+Typical sizes, then and now. Text E's table of "Typical Values" has 8–16 heads, 6–24 layers, $d_{model}$ 512–1024, $d_{ff} = 4 d_{model}$.
 
 | | year | layers | width | heads | key heads | hidden / width |
 |---|---|---|---|---|---|---|
 | Transformer, base | 2017 | 6 + 6 | 512 | 8 | 8 | 4 |
 | BERT, large | 2018 | 24 | 1024 | 16 | 16 | 4 |
+| GPT-2, largest | 2019 | 48 | 1600 | 25 | 25 | 4 |
 | GPT-3 | 2020 | 96 | 12,288 | 96 | 96 | 4 |
 | Llama 3, 8B | 2024 | 32 | 4096 | 32 | 8 | 3.5, gated |
 | Llama 3, 405B | 2024 | 126 | 16,384 | 128 | 8 | 3.25, gated |
+| gpt-oss, 20b | 2025 | 24 | 2880 | 64 of 64 | 8 | 1, gated, 4 of 32 experts |
 
-The table was right for 2017–2019 (Vaswani et al., 2017; Devlin et al., 2019) and stopped there (Brown et al., 2020; Grattafiori et al., 2024).
+Text E's values were right for 2017 and 2018 (Vaswani et al., 2017; Devlin et al., 2019) and stopped there (Radford et al., 2019; Brown et al., 2020; Grattafiori et al., 2024; OpenAI, 2025). A row of sizes no longer says how a model attends: every other layer of gpt-oss sees a window of 128, and its experts take turns.
 """
 
 # %% [markdown] tags=["further"]
@@ -989,7 +943,7 @@ check("accepts_rotation", accepts_rotation)
 r"""
 ## 11. Why BERT cannot write
 
-"GPT and BERT power ChatGPT." BERT reads in both directions: its mask hides nothing. What if such a model is trained to name the next token, and then has to write?
+GPT and BERT "today power ChatGPT", says text B. BERT reads in both directions: its mask hides nothing. What if such a model is trained to name the next token, and then has to write?
 
 Texts count up in steps of 1, 3, 5 or 7, modulo 8, from a random start. One model is trained with a causal mask, one without. Then both continue four tokens of each kind.
 
@@ -1009,18 +963,23 @@ for name, masked in (("causal", True), ("both directions", False)):
 r"""
 <details><summary>Answer</summary>
 
-The second: its loss is near 0, because it copies what is to its right. The causal model must guess the step after one token, and that alone costs $\ln 4$ nats in 16, about 0.09 per token. When the second writes, nothing is to its right yet, and what it learned helps little.
+The second: its loss is near 0, because it copies what is to its right. The causal model must guess the step after one token, and that alone costs $\ln 4$ nats in 16, about 0.09 per token. When the second writes, nothing is to its right yet: about half of its tokens are right, where a guess among eight has one in eight and the causal model has all.
 
-BERT is trained differently, to fill in hidden tokens, and does that well; but it gives no distribution of the next token from the past alone, and every new token would change the reading of all before it, so that no cache could be kept. ChatGPT answers with a decoder (OpenAI says so of the GPT models it is built on; BERT is not mentioned).
+BERT is trained differently, to fill in hidden tokens, and does that well; but it gives no distribution of the next token from the past alone, and every new token would change the reading of all before it, so that no cache could be kept.
 
 </details>
+"""
+
+# %% [markdown]
+r"""
+ChatGPT answers with a decoder (OpenAI says so of the GPT models it is built on; BERT is not mentioned).
 """
 
 # %% [markdown] tags=["further"]
 r"""
 ## 12. What a module promises
 
-A published module began with a list: ten mechanisms and four optimisations. Below are the list, and the names of the classes and functions that the file defines. One of the four, "fused operations where possible", cannot be decided by names.
+The module in text D begins with a list: ten mechanisms and four optimisations. Below are the list, and the names of the classes and functions that the file defines. One of the four, "fused operations where possible", cannot be decided by names.
 
 **Predict.** How many of the ten are there? How many of the other three?
 """
@@ -1053,7 +1012,7 @@ r"""
 
 Eight of ten, and none of three<!-- shown: 8 10 0 3 -->. Rotary embeddings are defined, and no attention of that file uses them. Its layers say "pre-norm" in their docstrings and are post-norm.
 
-Its last lines call every demonstration and then print "Implementation complete! All attention mechanisms ready for use." They would print it whatever the demonstrations showed, as long as none raises. The same text begins with imports and the choice of a device, which do run. Its reference material, `transformer.pdf` and `deep_nlp.pdf`, does not come with it: nobody can open such a reference, so it supports nothing.
+Its last lines call every demonstration and then print "Implementation complete! All attention mechanisms ready for use." They would print it whatever the demonstrations showed, as long as none raises. The same text begins with imports and the choice of a device, which do run. Its reference material, `transformer.pdf` and `deep_nlp.pdf`, has neither author nor address: a reader cannot open it, so it supports nothing.
 
 </details>
 """
@@ -1084,26 +1043,28 @@ r"""
 
 Right, wrong, or right under a condition? Decide before you open the answers.
 
-1. "Full solutions are available at the linked site."
-2. "In 2017 Vaswani et al. replaced recurrence and convolution entirely."
-3. "Transformers scale to hundreds of billions of parameters: GPT-3, PaLM, ChatGPT, GPT-4."
-4. "LSLM and CoRAG are projects of our laboratory."
-5. "Quadratic complexity is the main bottleneck."
-6. "All attention on [CLS]: add regularization."
-7. "Linear attention: approximate softmax for long sequences."
+1. "Full solutions for all exercises are available" (text C).
+2. Transformers replace recurrence and convolution entirely (E).
+3. "GPT-3, PaLM, ChatGPT, and GPT-4 demonstrate emergent capabilities as Transformers scale to hundreds of billions of parameters" (E).
+4. LSLM and CoRAG are projects of the author (E).
+5. "Quadratic complexity is main bottleneck" (D).
+6. "All attention on [CLS] token → Add regularization" (D).
+7. Linear attention: "Approximate softmax attention with linear complexity" (D).
+8. An example of text E prints the shapes [2, 50], [2, 50, 512], 6 layers and [2, 8, 50, 50].
 """
 
 # %% [markdown]
 r"""
 <details><summary>Answers</summary>
 
-1. They are, and several are numerically wrong: of one exercise's four scores, none follows from the numbers that it gives (chapter 02 recomputes them). A solution is a claim as well.
-2. Right: "dispensing with recurrence and convolutions entirely", says the paper's abstract.
-3. Right for GPT-3 (175 billion) and PaLM (540 billion). The other two sizes were never published.
+1. They are, and several are numerically wrong: of one exercise's four scores, none follows from its numbers (chapter 02).
+2. Right of the model of 2017: "dispensing with recurrence and convolutions entirely", says the paper's abstract.
+3. Right for GPT-3 (175 billion) and PaLM (540). The other two sizes were never published.
 4. Unverifiable. Papers of these names exist, by other authors (Ma et al., 2024; Wang et al., 2025).
-5. Only beyond a length of a few times the width (chapter 05); below that the projections cost more.
-6. A sink is where a head puts the weight that it has no use for (chapter 13). It may be wanted.
+5. Only beyond a few times the width (chapter 05); below that the projections cost more.
+6. A head puts weight there that it has no use for (chapter 13). It may be wanted.
 7. It computes another kernel, exactly. Random features approximate softmax (chapter 08).
+8. Right: two sentences of 50 tokens, width 512, 8 heads. It was run; right shapes say nothing about right numbers.
 
 </details>
 """
@@ -1159,7 +1120,7 @@ r"""
 2. Units: 402 MB and 384 MiB are the same size. The last written digit says how much a number claims.
 3. A test needs sizes that differ, special rows, state, laws *and* numbers; it accepts every correct implementation, to rounding.
 4. Choose from a front, with the record beside it. Find a fault by a measurement whose healthy value is known.
-5. A date has a citation; what has none is not known.
+5. A date has a citation; what has none is not known. A count needs a definition, and a look at what was counted.
 """
 
 # %% [markdown]

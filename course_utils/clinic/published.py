@@ -1,7 +1,8 @@
-"""Faults in the code of published texts, rebuilt in lines of our own.
+"""Faults of published texts, rebuilt in lines of our own.
 
 Each is one function with an exercise's signature, so that the course's own `check` can judge it.
-What was published as a number, not as code, is in the notebook as a number.
+Most are published as code or as a formula in one of the five texts A to E; two are common slips.
+What was published as a number or a sentence is in the notebook.
 """
 
 from collections.abc import Callable
@@ -26,12 +27,14 @@ class PublishedFault:
         says: What is wrong with it, in a few words.
         exercise: The exercise whose signature it has.
         wrong: The fault.
+        form: Where it stands: as code or as a formula of a text, or nowhere in particular.
     """
 
     chapter: int
     says: str
     exercise: str
     wrong: Callable[..., Any]
+    form: str
 
 
 def _over_queries(scores: Tensor, value: Tensor, key_mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -169,21 +172,36 @@ def _heads_by_view(x: Tensor, num_heads: int) -> Tensor:
 
 
 FAULTS = (
-    PublishedFault(2, "softmax over the other index", "attend", _over_queries),
-    PublishedFault(3, "weights returned after dropout", "attention_weights", _after_dropout),
-    PublishedFault(4, "Q = K = V = XW", "project_qkv", _one_matrix),
-    PublishedFault(5, "keys cut by the query's length", "multi_head_attention", _query_length),
-    PublishedFault(5, "heads cut by view alone", "split_heads", _heads_by_view),
-    PublishedFault(6, "-1e9, and an empty row", "masked_softmax", _minus_a_billion),
-    PublishedFault(7, "RoPE that always counts from 0", "rope_interleaved", _from_zero),
-    PublishedFault(8, "a window as a mask", "sliding_window_attention", _mask_of_all_pairs),
-    PublishedFault(9, "three faults of a flash sketch", "tiled_attention", _flash),
-    PublishedFault(10, "only the last new token cached", "append_kv", _only_the_last),
-    PublishedFault(11, "cross-attention that reads itself", "decoder_layer", _without_memory),
-    PublishedFault(12, "every chosen token masked", "mask_tokens", _all_masked),
-    PublishedFault(13, "the size of the gradient", "gradient_attention", _slope_size),
-    PublishedFault(14, "not normalised", "cross_covariance_attention", _not_normalised),
-    PublishedFault(15, "patterns in columns, read as rows", "hopfield_update", _columns),
+    PublishedFault(2, "softmax over the other index", "attend",
+                   _over_queries, "formula of D"),
+    PublishedFault(3, "weights returned after dropout", "attention_weights",
+                   _after_dropout, "code of A"),
+    PublishedFault(4, "Q = K = V = XW", "project_qkv",
+                   _one_matrix, "formula of C"),
+    PublishedFault(5, "keys cut by the query's length", "multi_head_attention",
+                   _query_length, "code of E"),
+    PublishedFault(5, "heads cut by view alone", "split_heads",
+                   _heads_by_view, "common slip"),
+    PublishedFault(6, "-1e9, and an empty row", "masked_softmax",
+                   _minus_a_billion, "code of A"),
+    PublishedFault(7, "RoPE that always counts from 0", "rope_interleaved",
+                   _from_zero, "code of D"),
+    PublishedFault(8, "a window as a mask", "sliding_window_attention",
+                   _mask_of_all_pairs, "code of D"),
+    PublishedFault(9, "three faults of a flash sketch", "tiled_attention",
+                   _flash, "code of A"),
+    PublishedFault(10, "only the last new token cached", "append_kv",
+                   _only_the_last, "code of A"),
+    PublishedFault(11, "cross-attention that reads itself", "decoder_layer",
+                   _without_memory, "code of B"),
+    PublishedFault(12, "every chosen token masked", "mask_tokens",
+                   _all_masked, "common slip"),
+    PublishedFault(13, "the size of the gradient", "gradient_attention",
+                   _slope_size, "formula of D"),
+    PublishedFault(14, "not normalised", "cross_covariance_attention",
+                   _not_normalised, "formula of D"),
+    PublishedFault(15, "patterns in columns, read as rows", "hopfield_update",
+                   _columns, "formula of D"),
 )  # fmt: skip
 
 # The sketch of chapter 09 with one of its three faults left.

@@ -7,7 +7,7 @@ runs the same job without `run_ranks` and prints how far the ranks are from a si
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from course_utils.distributed.group import joined_group
 from course_utils.distributed.launch import run_ranks
 from course_utils.distributed.layouts import contiguous_split, striped_split, zigzag_split
 from course_utils.distributed.ring_autograd import parallel_ring_attention
-from course_utils.distributed.rotation import rotated
+from course_utils.distributed.rotation import begin_rotation
 from course_utils.distributed.ulysses import ulysses_attention
 from course_utils.distributed.volume import SentBytes
 from course_utils.validation import check_grouped
@@ -125,7 +125,21 @@ def learner_job(
     """Do a rank's whole part with a given `ring_attention`, the text split into runs."""
     length = given[0].shape[2] // world_size
     mine = (x[:, :, rank * length : (rank + 1) * length] for x in given)
-    return attention(*mine, rotated, rank, world_size)
+    return attention(*mine, begin_rotation, rank, world_size)
+
+
+def decoding_job(
+    rank: int,
+    world_size: int,
+    attention: Callable[..., Tensor],
+    query: Tensor,
+    keys: Sequence[Tensor],
+    values: Sequence[Tensor],
+) -> tuple[Tensor, int]:
+    """Answer one query on every rank, which holds a part of the cache; count the bytes sent."""
+    with SentBytes() as counter:
+        out = attention(query, keys[rank], values[rank], begin_rotation, rank, world_size)
+    return out, counter.total
 
 
 def single_process(

@@ -3,7 +3,8 @@
 Source: Liu, Zaharia, Abbeel 2023, Ring Attention with Blockwise Transformers, algorithm 1,
     https://arxiv.org/abs/2310.01889; blocks joined by their logsumexp as in FlashAttention-2,
     https://arxiv.org/abs/2307.08691
-Ours / theirs: rank = host; rotate = send to the next host, receive from the previous one
+Ours / theirs: rank = host; begin = start to send to the next host and to receive from the previous
+    one; finish = wait until both are done
 Same contract as: causal attention in one process, with the rows split over the ranks
 """
 
@@ -24,7 +25,8 @@ from course_utils.validation import (
     check_shape,
 )
 
-Rotate = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+Finish = Callable[[], tuple[Tensor, Tensor]]
+Begin = Callable[[Tensor, Tensor], Finish]
 
 
 def ring_schedule(world_size: int, rank: int) -> list[int]:
@@ -82,7 +84,7 @@ def ring_attention(
     query: Float[Tensor, "B H L d_k"],
     key: Float[Tensor, "B H L d_k"],
     value: Float[Tensor, "B H L d_v"],
-    rotate: Rotate,
+    begin: Begin,
     rank: int,
     world_size: int,
 ) -> Float[Tensor, "B H L d_v"]:
@@ -92,19 +94,21 @@ def ring_attention(
         query: The queries of tokens rank · L to rank · L + L - 1 of the text.
         key: Their keys.
         value: Their values.
-        rotate: Sends a block to the next rank, and returns the one that the previous rank held.
+        begin: Begins to send a block to the next rank, and returns a function that waits for the
+            one that the previous rank held. What is computed between the two hides the transfer.
         rank: This rank's number.
         world_size: How many ranks there are.
     """
     check_same_length(query, key, value)
-    check_callable(rotate=rotate)
+    check_callable(begin=begin)
     length = query.shape[-2]
     places = torch.arange(length, device=query.device)
     out = query.new_zeros(*query.shape[:-1], value.shape[-1])
     lse = query.new_full(query.shape[:-1], -torch.inf)
-    for step, source in enumerate(ring_schedule(world_size, rank)):
-        if step:
-            key, value = rotate(key, value)
+    for step, source in enumerate(ring_schedule(world_size, rank), 1):
+        finish = begin(key, value) if step < world_size else None
         mine, theirs = rank * length + places, source * length + places
         out, lse = ring_attention_step(out, lse, query, key, value, mine, theirs)
+        if finish is not None:
+            key, value = finish()
     return out

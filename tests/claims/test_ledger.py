@@ -72,6 +72,17 @@ def test_a_figure_that_is_changed_is_noticed() -> None:
     assert len(missed) <= 0.05 * count, missed
 
 
+def test_what_is_wrong_has_a_kind_and_nothing_else_has() -> None:
+    kinds = {
+        "axis", "code", "condition", "evidence", "figure", "mechanism", "source", "term", "whole",
+    }  # fmt: skip
+    for claim in ledger():
+        is_amiss = claim["verdict"] in ("wrong", "corrected")
+        own = claim.get("kind", [])
+        assert 1 <= len(own) <= 2 if is_amiss else not own, claim["id"]
+        assert set(own) <= kinds
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name[:2] in ("02", "06", "13")])
 def test_asked_twice_it_says_the_same(name: str) -> None:
     assert recompute(name) == found_by(check_of(name))

@@ -10,6 +10,7 @@ from course_utils.distributed.jobs import (
     LAYOUTS,
     Attended,
     attend_on_ranks,
+    decoding_job,
     learner_job,
     single_process,
 )
@@ -148,12 +149,12 @@ def test_a_rotation_hands_on_any_tensor() -> None:
 def test_a_learner_s_own_ring_is_sent_to_real_processes() -> None:
     given = text()
 
-    def ring_attention(query, key, value, rotate, rank, world_size):
+    def ring_attention(query, key, value, begin, rank, world_size):
         """Joined by a softmax over the logsumexps of the blocks."""
         parts, logs = [], []
         for step in range(world_size):
             if step:
-                key, value = rotate(key, value)
+                key, value = begin(key, value)()
             if step > rank:
                 continue
             scores = query @ key.mT / query.shape[-1] ** 0.5
@@ -167,6 +168,28 @@ def test_a_learner_s_own_ring_is_sent_to_real_processes() -> None:
     rows = run_ranks(learner_job, 4, ring_attention, tuple(given[:3]))
     out, _ = single_process(*given)
     torch.testing.assert_close(torch.cat(rows, 2), out, **EXACT)
+
+
+def test_a_query_is_answered_from_a_cache_in_uneven_parts() -> None:
+    query, key, value, _ = text()
+    query = query[:, :, -1:]
+
+    def ask(query, key, value, begin, rank, world_size):
+        """The parts of all ranks, handed round and joined in their order."""
+        scores = query @ key.mT / query.shape[-1] ** 0.5
+        parts = {rank: (scores.softmax(-1) @ value, scores.logsumexp(-1))}
+        for step in range(1, world_size):
+            parts[(rank - step) % world_size] = begin(*parts[(rank - step + 1) % world_size])()
+        outs, lses = (torch.stack(x) for x in zip(*(parts[r] for r in range(world_size))))
+        return (lses.softmax(0)[..., None] * outs).sum(0)
+
+    shares = [5, 1, N - 6]
+    made = run_ranks(decoding_job, 3, ask, query, key.split(shares, 2), value.split(shares, 2))
+    right = torch.nn.functional.scaled_dot_product_attention(query, key, value)
+    for out, sent in made:
+        torch.testing.assert_close(out, right, **EXACT)
+        assert torch.equal(out, made[0][0])
+        assert sent == 2 * B * H * (D + 1) * 8
 
 
 def test_sizes_that_do_not_fit_are_refused_before_any_process_starts(monkeypatch) -> None:

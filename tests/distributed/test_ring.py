@@ -1,6 +1,7 @@
 """One rank's part of the ring, with no process but this one."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -106,15 +107,22 @@ class Others:
     """The other ranks, which do what they should."""
 
     def __init__(self, keys: list[Tensor], values: list[Tensor], rank: int) -> None:
-        self.keys, self.values, self.rank, self.calls = keys, values, rank, 0
+        self.keys, self.values, self.rank = keys, values, rank
+        self.calls = self.ended = 0
 
-    def rotate(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def begin(self, key: Tensor, value: Tensor) -> Callable[[], tuple[Tensor, Tensor]]:
+        assert self.calls == self.ended  # one rotation after another
         held = (self.rank - self.calls) % len(self.keys)
         assert key is self.keys[held]  # what was handed on is what was held
         assert value is self.values[held]
         self.calls += 1
         before = (held - 1) % len(self.keys)
-        return self.keys[before], self.values[before]
+
+        def finish() -> tuple[Tensor, Tensor]:
+            self.ended += 1
+            return self.keys[before], self.values[before]
+
+        return finish
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 3, 6])
@@ -125,9 +133,9 @@ def test_the_ranks_rows_together_are_causal_attention(world_size) -> None:
     for rank in range(world_size):
         others = Others(keys, values, rank)
         rows.append(
-            ring_attention(queries[rank], keys[rank], values[rank], others.rotate, rank, world_size)
+            ring_attention(queries[rank], keys[rank], values[rank], others.begin, rank, world_size)
         )
-        assert others.calls == world_size - 1
+        assert others.calls == others.ended == world_size - 1
     whole = F.scaled_dot_product_attention(query, key, value, is_causal=True)
     torch.testing.assert_close(torch.cat(rows, 2), whole, rtol=0, atol=1e-14)
 
@@ -138,7 +146,7 @@ def test_a_rank_multiplies_what_it_sees_and_holds_no_more_than_a_block(rank) -> 
     given = (queries[rank], keys[rank], values[rank])
 
     def part(*given: Tensor) -> Tensor:
-        return ring_attention(*given, Others(keys, values, rank).rotate, rank, 5)
+        return ring_attention(*given, Others(keys, values, rank).begin, rank, 5)
 
     assert count_flops(part, *given) == (rank + 1) * 2 * B * H * 8 * 8 * (D_K + D_V)
     assert largest_tensor(part, *given) <= B * H * 8 * 8
@@ -154,7 +162,7 @@ def test_what_does_not_fit_is_refused() -> None:
         ring_attention_step(given[0], given[1][..., :3], *given[2:], places, places)
     with pytest.raises(TypeError, match="key_positions must hold integers"):
         ring_attention_step(*given, places, places.double())
-    with pytest.raises(TypeError, match="rotate must be callable, got NoneType"):
+    with pytest.raises(TypeError, match="begin must be callable, got NoneType"):
         ring_attention(query, key, value, None, 0, 1)
     with pytest.raises(ValueError, match="rank must be less than 2, got 2"):
-        ring_attention(query, key, value, lambda k, v: (k, v), 2, 2)
+        ring_attention(query, key, value, lambda k, v: lambda: (k, v), 2, 2)

@@ -161,9 +161,10 @@ def step_through_the_fused_operator(out, lse, query, key, value, query_positions
 # ring_attention
 
 
-def ring_through_the_fused_operator(query, key, value, rotate, rank, world_size):
+def ring_through_the_fused_operator(query, key, value, begin, rank, world_size):
     out = lse = None
     for step in range(world_size):
+        finish = begin(key, value) if step < world_size - 1 else None
         if step <= rank:
             part = F.scaled_dot_product_attention(query, key, value, is_causal=step == 0)
             scores = query @ key.mT / math.sqrt(query.shape[-1])
@@ -172,56 +173,73 @@ def ring_through_the_fused_operator(query, key, value, rotate, rank, world_size)
                 scores = scores.masked_fill(later, -math.inf)
             own = part, scores.logsumexp(-1)
             out, lse = own if out is None else merge_partials(out, lse, *own)
-        if step < world_size - 1:
-            key, value = rotate(key, value)
+        if finish:
+            key, value = finish()
     return out
 
 
-def ring_with_steps(query, key, value, rotate, rank, world_size):
+def ring_with_steps(query, key, value, begin, rank, world_size):
+    """The first rotation is begun before the loop; the next one as soon as one has ended."""
     length = query.shape[2]
     out = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
     lse = torch.full(query.shape[:-1], -math.inf, dtype=query.dtype)
+    finish = begin(key, value) if world_size > 1 else None
     for step in range(world_size):
         source = (rank - step) % world_size
         mine = torch.arange(rank * length, (rank + 1) * length)
         theirs = torch.arange(source * length, (source + 1) * length)
         out, lse = step_with_merge_partials(out, lse, query, key, value, mine, theirs)
         if step + 1 < world_size:
-            key, value = rotate(key, value)
+            key, value = finish()
+        if step + 2 < world_size:
+            finish = begin(key, value)
     return out
 
 
-def ring_that_hands_on_first(query, key, value, rotate, rank, world_size):
-    """Handed on before it is multiplied, as a rank does that sends while it computes."""
+def ring_that_joins_two_columns(query, key, value, begin, rank, world_size):
     L = query.size(2)
     later = torch.triu(torch.ones(L, L, dtype=torch.bool), diagonal=1)
     out = lse = None
     for step in range(world_size):
-        k, v = key, value
-        if step != world_size - 1:
-            key, value = rotate(k, v)
-        if step > rank:
-            continue
-        scores = query @ k.mT / math.sqrt(query.size(-1))
-        if step == 0:
-            scores = scores.masked_fill(later, -math.inf)
-        part, total = scores.softmax(-1) @ v, scores.logsumexp(-1, keepdim=True)
-        if out is None:
-            out, lse = part, total
-            continue
-        shares = torch.cat([lse, total], -1).softmax(-1)
-        out = shares[..., :1] * out + shares[..., 1:] * part
-        lse = torch.logaddexp(lse, total)
+        coming = begin(key, value) if step != world_size - 1 else lambda: (None, None)
+        if step <= rank:
+            scores = query @ key.mT / math.sqrt(query.size(-1))
+            if step == 0:
+                scores = scores.masked_fill(later, -math.inf)
+            part, total = scores.softmax(-1) @ value, scores.logsumexp(-1, keepdim=True)
+            if out is None:
+                out, lse = part, total
+            else:
+                shares = torch.cat([lse, total], -1).softmax(-1)
+                out = shares[..., :1] * out + shares[..., 1:] * part
+                lse = torch.logaddexp(lse, total)
+        key, value = coming()
     return out
 
 
-def ring_with_a_running_maximum(query, key, value, rotate, rank, world_size):
+def ring_that_joins_at_the_end(query, key, value, begin, rank, world_size):
+    """Scores are multiplied on the way; the parts are put together after the last rotation."""
+    parts, logs = [], []
+    for step in range(world_size):
+        on_its_way = step < world_size - 1 and begin(key, value)
+        if step <= rank:
+            scores = query @ key.mT / query.shape[-1] ** 0.5
+            if not step:
+                scores += torch.full_like(scores[0, 0], -math.inf).triu(1)
+            parts.append(scores.softmax(-1) @ value)
+            logs.append(scores.logsumexp(-1, keepdim=True))
+        if on_its_way:
+            key, value = on_its_way()
+    return (torch.stack(logs).softmax(0) * torch.stack(parts)).sum(0)
+
+
+def ring_with_a_running_maximum(query, key, value, begin, rank, world_size):
     d = query.shape[-1]
     m = torch.full((*query.shape[:3], 1), -torch.inf, dtype=query.dtype)
     total, acc = torch.zeros_like(m), torch.zeros_like(value)
     for t in range(world_size):
-        if t:
-            key, value = rotate(key, value)
+        if t < world_size - 1:
+            finish = begin(key, value)
         if t <= rank:
             s = torch.einsum("bhid,bhjd->bhij", query, key) / d**0.5
             if t == 0:
@@ -230,21 +248,21 @@ def ring_with_a_running_maximum(query, key, value, rotate, rank, world_size):
             p, old = (s - new).exp(), (m - new).exp()
             total = old * total + p.sum(-1, keepdim=True)
             acc, m = old * acc + p @ value, new
+        if t < world_size - 1:
+            key, value = finish()
     return acc / total
 
 
-def ring_query_by_query(query, key, value, rotate, rank, world_size):
+def ring_query_by_query(query, key, value, begin, rank, world_size):
     """A denominator and a numerator for each query, shifted by the first score that it has."""
     B, H, L, d = query.shape
     rows = [[None] * L for _ in range(B * H)]
     q = query.flatten(0, 1)
     for step in range(world_size):
-        if step:
-            key, value = rotate(key.clone(), value.clone())
-        if (rank - step) % world_size > rank:
-            continue
+        if step < world_size - 1:
+            finish = begin(key.clone(), value.clone())
         k, v = key.flatten(0, 1), value.flatten(0, 1)
-        for head in range(B * H):
+        for head in range(B * H if (rank - step) % world_size <= rank else 0):
             for i in range(L):
                 end = i + 1 if step == 0 else L
                 s = (k[head, :end] * q[head, i]).sum(-1) / math.sqrt(d)
@@ -254,6 +272,8 @@ def ring_query_by_query(query, key, value, rotate, rank, world_size):
                     w = torch.sigmoid(lse - before)
                     lse, out = torch.logaddexp(lse, before), w * out + (1 - w) * kept
                 rows[head][i] = (lse, out)
+        if step < world_size - 1:
+            key, value = finish()
     return torch.stack([torch.stack([out for _, out in row]) for row in rows]).view(B, H, L, -1)
 
 
@@ -445,7 +465,8 @@ RIGHT_WAYS_CH16 = {
     ),
     "ring_attention": (
         ring_with_steps,
-        ring_that_hands_on_first,
+        ring_that_joins_two_columns,
+        ring_that_joins_at_the_end,
         ring_with_a_running_maximum,
         ring_query_by_query,
         ring_through_the_fused_operator,

@@ -276,7 +276,7 @@ TOLD = (
             distributed.contiguous_split, distributed.striped_split, distributed.zigzag_split
         )
     ),
-    Entry(distributed.ring_attention, {"rotate": always(lambda key, value: (key, value))}),
+    Entry(distributed.ring_attention, {"begin": always(lambda key, value: lambda: (key, value))}),
     Entry(
         distributed.ring_work,
         {"positions": lambda s, g: torch.arange(12).reshape(4, 3).T.contiguous()},

@@ -110,6 +110,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"STEPS": 2, "FURTHER": 1, "READ_AT": [64], "STREAMED": 64}, ["--seeds", "1"]
     ),
     "chapter_16_recall": ({"STEPS": 2}, ["--seeds", "1"]),
+    "chapter_16_sinks": ({"STEPS": 2, "STREAMED": 128, "TEXTS": 2}, ["--seeds", "1"]),
     "chapter_16_speed": ({"LENGTHS": [64]}, ["--runs", "2"]),
     "chapter_17_cost": ({"POSITIONS": [16], "LENGTHS": [8, 16, 32]}, ["--seconds", "0.001"]),
     "chapter_17_experts": ({"STEPS": 2}, ["--seeds", "1"]),

@@ -43,14 +43,17 @@ CACHES = {
 }
 
 
-def trained(task: LengthTask, seed: int, learning_rate: float = 5e-3) -> PositionedTransformer:
+def trained(
+    task: LengthTask, seed: int, learning_rate: float = 5e-3, steps: int | None = None
+) -> PositionedTransformer:
     """Return a model of two layers with RoPE after its training."""
     torch.manual_seed(seed)
     model = PositionedTransformer(
         task.num_tokens, d_model=D_MODEL, num_heads=NUM_HEADS, num_layers=LAYERS,
         positions=rope("RoPE", TRAINED),
     )  # fmt: skip
-    train_on_task(model, task, steps=STEPS, seed=seed, learning_rate=learning_rate)
+    steps = STEPS if steps is None else steps
+    train_on_task(model, task, steps=steps, seed=seed, learning_rate=learning_rate)
     return model
 
 

@@ -1,6 +1,7 @@
 """Exercise: a rank's whole part of ring attention."""
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,10 +17,12 @@ from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT
 from course_utils.exercises.shared.values import average_law
 from course_utils.measure import count_flops, largest_tensor
+from course_utils.measure.cost import Watching, storage_of
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 RIGHT = """
-def ring_attention(query, key, value, rotate, rank, world_size):
+def ring_attention(query, key, value, begin, rank, world_size):
     default = 1 / math.sqrt(query.shape[-1])
     length = query.shape[2]
     places = torch.arange(length)
@@ -34,6 +37,9 @@ def ring_attention(query, key, value, rotate, rank, world_size):
         asked = (source * length + places).unsqueeze(0)
         visible = asked <= asking
         is_seen = bool(visible.any())
+        goes_on = step < rotations
+        handed = held
+        finish = begin(*handed) if goes_on else None
         if is_seen:
             products = query @ k.mT
             scaled = products * default
@@ -46,10 +52,8 @@ def ring_attention(query, key, value, rotate, rank, world_size):
             out = joined
             total = together
             lse = total
-        goes_on = step < rotations
         if goes_on:
-            handed = held
-            came = rotate(*handed)
+            came = finish()
             held = came
     result = out
     return result
@@ -78,21 +82,47 @@ def _made(
     return make
 
 
+class _Work(Watching):
+    """Counts the numbers that are computed: the elements of new tensors made from floats."""
+
+    def note(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
+        given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor) and x.is_floating_point()]
+        held = {storage_of(x) for x in given}
+        made = (x for x in tree_leaves(out) if isinstance(x, Tensor) and storage_of(x) not in held)
+        self.total += sum(x.numel() for x in made) if given else 0
+
+
 class _Ring:
     """The other ranks, as one of them sees them: they do what they should."""
 
     def __init__(self, keys: Tensor, values: Tensor, rank: int, world_size: int) -> None:
         self.keys, self.values, self.rank, self.world_size = keys, values, rank, world_size
+        self.sent = keys.clone(), values.clone()
         self.handed: list[int] = []
+        self.work = _Work()
+        self.meanwhile = 0
 
-    def rotate(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Note whose block was handed on, -1 for none, and return what the previous rank held."""
+    def begin(self, key: Tensor, value: Tensor) -> Callable[[], tuple[Tensor, Tensor]]:
+        """Note whose block is handed on, and return what waits for that of the previous rank.
+
+        -1 is nobody's block, or one not waited for, and -2 one that was changed on its way.
+        """
         if len(self.handed) > 2 * self.world_size:
             raise RuntimeError("the other ranks stopped rotating long ago")
+        turn, before, owner = len(self.handed), self.work.total, self._owner(key, value)
+        self.handed.append(-1)
+        source = (self.rank - turn - 1) % self.world_size
+
+        def finish() -> tuple[Tensor, Tensor]:
+            self.meanwhile += self.work.total - before
+            self.handed[turn] = owner if self._owner(key, value) == owner else -2
+            return self.sent[0][source], self.sent[1][source]
+
+        return finish
+
+    def _owner(self, key: Tensor, value: Tensor) -> int:
         owners = (r for r in range(self.world_size) if self._is(r, key, value))
-        self.handed.append(next(owners, -1))
-        source = (self.rank - len(self.handed)) % self.world_size
-        return self.keys[source].clone(), self.values[source].clone()
+        return next(owners, -1)
 
     def _is(self, owner: int, key: Tensor, value: Tensor) -> bool:
         return torch.equal(key, self.keys[owner]) and torch.equal(value, self.values[owner])
@@ -101,14 +131,22 @@ class _Ring:
 def _part(fn: Function, queries: Tensor, keys: Tensor, values: Tensor, rank: int, world_size: int) -> Any:
     """Return one rank's rows."""
     ring = _Ring(keys, values, rank, world_size)
-    return fn(queries[rank], keys[rank], values[rank], ring.rotate, rank, world_size)
+    return fn(queries[rank], keys[rank], values[rank], ring.begin, rank, world_size)
 
 
 def _handed_on(fn: Function, queries: Tensor, keys: Tensor, values: Tensor, rank: int, world_size: int) -> Any:
     """Return whose block was handed on at each rotation."""
     ring = _Ring(keys, values, rank, world_size)
-    fn(queries[rank], keys[rank], values[rank], ring.rotate, rank, world_size)
+    fn(queries[rank], keys[rank], values[rank], ring.begin, rank, world_size)
     return torch.tensor(ring.handed)
+
+
+def _waits(fn: Function, queries: Tensor, keys: Tensor, values: Tensor, rank: int, world_size: int) -> bool:
+    """Return whether less than half of the work is done while a block is on its way."""
+    ring = _Ring(keys, values, rank, world_size)
+    with ring.work:
+        fn(queries[rank], keys[rank], values[rank], ring.begin, rank, world_size)
+    return 2 * ring.meanwhile < ring.work.total
 
 
 def _wastes(fn: Function, queries: Tensor, keys: Tensor, values: Tensor, rank: int, world_size: int) -> bool:
@@ -136,23 +174,29 @@ def _rotations(name: str, rank: int, world_size: int) -> Case:
     return case(f"the rotations of {name}", _made(rank, world_size, B=1, H=2), run=_handed_on, says=_HANDED)
 
 
+def _order(name: str, rank: int, world_size: int) -> Case:
+    return case(f"the order of {name}", _made(rank, world_size, B=1, H=2, L=8), run=_waits, says=_WAITED)
+
+
 def _work(name: str, rank: int, world_size: int) -> Case:
     return case(f"the work of {name}", _made(rank, world_size, B=1, H=2, d_v=4), run=_wastes, says=_MULTIPLIED)
 
 
-_HANDED = ("The values are right, but not what is handed on: each rank must call `rotate` one time less than there are "
-           "ranks, first with its own block, then each time with what it was handed. What would the next rank be "
-           "given, and who would wait for whom?")
+_HANDED = ("The values are right, but not what is handed on: each rank must call `begin` one time less than there are "
+           "ranks, first with its own block, then each time with what it was handed, and wait with `finish` each time. "
+           "What would the next rank be given, and who would wait for whom?")
+_WAITED = ("The values are right, but this rank sits idle while a block is on its way: little is computed between "
+           "`begin` and its `finish`. Which block could be multiplied while it is being sent?")
 _MULTIPLIED = ("The values are right, but more blocks are multiplied than this rank sees. Which blocks lie wholly in "
                "its future?")
 _COLLECTED = ("The values are right, but a tensor is made that is much larger than a block. What is the most that a "
               "rank of a ring has to hold at once?")
 _EVEN = "share_a, share_b = torch.full_like(lse, 0.5), torch.full_like(lse, 0.5)"
 _GATHERED = """
-def ring_attention(query, key, value, rotate, rank, world_size):
+def ring_attention(query, key, value, begin, rank, world_size):
     keys, values = {rank: key}, {rank: value}
     for step in range(1, world_size):
-        key, value = rotate(key, value)
+        key, value = begin(key, value)()
         keys[(rank - step) % world_size], values[(rank - step) % world_size] = key, value
     every = range(EVERY)
     all_keys, all_values = torch.cat([keys[r] for r in every], 2), torch.cat([values[r] for r in every], 2)
@@ -162,23 +206,25 @@ def ring_attention(query, key, value, rotate, rank, world_size):
     return scores.masked_fill(~visible, -torch.inf).softmax(-1) @ all_values
 """
 _WHOLE_STEP = """
-def ring_attention(query, key, value, rotate, rank, world_size):
+def ring_attention(query, key, value, begin, rank, world_size):
     place = torch.arange(query.shape[2])
     out, lse = OUT, torch.full(query.shape[:3], -torch.inf, dtype=query.dtype)
     for step in range(world_size):
         source = (rank - step) % world_size
         where = rank * len(place) + place, source * len(place) + place
+        finish = begin(key, value) if step < world_size - 1 else None
         out, lse = ring_attention_step(out, lse, query, key, value, *where)
-        if step < world_size - 1:
-            key, value = rotate(key, value)
+        if finish:
+            key, value = finish()
     return out
 """
 _ONLINE = """
-def ring_attention(query, key, value, rotate, rank, world_size):
+def ring_attention(query, key, value, begin, rank, world_size):
     length = query.shape[2]
     m = query.new_full((*query.shape[:3], 1), -torch.inf)
     l, acc = torch.zeros_like(m), query.new_zeros(*query.shape[:3], value.shape[-1])
     for step in range(world_size):
+        finish = begin(key, value) if step < world_size - 1 else None
         if step <= rank:
             scores = query @ key.mT / math.sqrt(query.shape[-1])
             hidden = torch.ones(length, length, dtype=torch.bool).triu(1) & (step == 0)
@@ -189,8 +235,8 @@ def ring_attention(query, key, value, rotate, rank, world_size):
             l_new = l * shrink + powers.sum(-1, keepdim=True)
             acc_new = acc * shrink + powers @ value
             l, acc, m = l_new, acc_new, top
-        if step < world_size - 1:
-            key, value = rotate(key, value)
+        if finish:
+            key, value = finish()
     result = acc / l
     return result
 """
@@ -217,7 +263,7 @@ _BY_PLACE = "visible = (places.unsqueeze(0) <= places.unsqueeze(1))"
 EXERCISE = exercise(
     ring_attention,
     right=RIGHT,
-    asks="Do one rank's whole job: attend to each block that comes round, and hand on what you hold.",
+    asks="Do one rank's whole job: attend to each block that comes round while it is handed on.",
     minutes=15,
     difficulty=4,
     importance=5,
@@ -239,6 +285,8 @@ EXERCISE = exercise(
         _rotations("rank 1 of 4", 1, 4),
         _rotations("rank 3 of 4", 3, 4),
         _rotations("one rank alone", 0, 1),
+        _order("rank 2 of 4", 2, 4),
+        _order("rank 0 of 2", 0, 2),
         _work("rank 0 of 4", 0, 4),
         _work("rank 1 of 4", 1, 4),
         _work("rank 3 of 4", 3, 4),
@@ -252,6 +300,18 @@ EXERCISE = exercise(
                 "has seen enough, and its neighbours wait for ever. Who still needs the block that it holds?",
                 "goes_on = is_seen and step < rotations", "goes_on = step < rank",
                 "goes_on = step < rotations and (rank - step - 1) % world_size < rank"),
+        mistake("nothing computed while a block is on its way", "The values are right, but a rotation has ended before "
+                "anything is multiplied, or begins when all is multiplied: the link and the rank wait for each other. "
+                "Which block may be multiplied while it is being sent?",
+                "finish = None\ncame = begin(*handed)()",
+                "finish = begin(*handed)() if goes_on else None\ncame = finish"),
+        mistake("a rotation that nobody waits for", "The values are right, but a rotation was begun and its `finish` "
+                "left out. What is in the block that should have come, and may the one that was sent be changed?",
+                "came = finish() if step < rank else handed"),
+        mistake("a block changed on its way", "The values are right, but a block was written to while it was being "
+                "sent. From when on does its memory belong to the rank again?",
+                "handed = k.clone(), v.clone()\ncame = (handed[0].zero_(), finish())[1]",
+                "handed = k.clone(), v.clone()\ncame = (handed[1].zero_(), finish())[1]"),
         mistake("own block handed on each time", "The rank hands on its own block at every rotation. Then the next one "
                 "is given the same block again and again: which one does it wait for?", "handed = key, value"),
         mistake("a P-th rotation", "There is one rotation too many: after it every rank would have its own block back. "
@@ -262,10 +322,10 @@ EXERCISE = exercise(
         mistake("no rotation", "The rank's own block is multiplied at every step, or only once. How does it get those "
                 "of the others?", "goes_on = False", "rotations = 0"),
         mistake("keys and values swapped on the way", "What is handed on, or what comes, has keys and values the wrong "
-                "way round. In which order does `rotate` take and return them?", "handed = v, k",
-                "came = rotate(*handed)[::-1]"),
-        mistake("the old block kept", "`rotate` was called, but the block that came was not used. What does it "
-                "return?", "k, v = key, value", "k, v = held[0], value", "k, v = key, held[1]"),
+                "way round. In which order does `begin` take them, and `finish` return them?", "handed = v, k",
+                "came = finish()[::-1]"),
+        mistake("the old block kept", "`begin` was called, but the block that came was not used. What does "
+                "`finish` return?", "k, v = key, value", "k, v = held[0], value", "k, v = key, held[1]"),
         mistake("all keys gathered", "The values are right, but keys of all ranks were collected before they were "
                 "used, so that each rank holds the whole text. What can be done with a block as soon as it is there?",
                 _GATHERED.replace("EVERY", "rank + 1"), _GATHERED.replace("EVERY", "world_size")),
@@ -408,7 +468,8 @@ EXERCISE = exercise(
         "multiply. May it leave?",
         "There is one step more than there are rotations. Whose block it is at step t, `ring_schedule` says; where "
         "its tokens stand follows from that.",
-        "Begin with zeros and -inf. At each step `ring_attention_step` adds the block that is held; between two steps "
-        "the block is handed on, whether it was seen or not.",
+        "Start with zeros and -inf. At each step, except the last, call `begin` with the block that is held; "
+        "`ring_attention_step` adds that block while it is on its way; then `finish` gives the next one. All of it "
+        "whether the block is seen or not.",
     ),
 )

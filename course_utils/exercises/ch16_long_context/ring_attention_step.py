@@ -119,7 +119,7 @@ EXERCISE = exercise(
     ring_attention_step,
     right=RIGHT,
     asks="Add a block of keys and values to attention so far; positions say who sees whom.",
-    minutes=20,
+    minutes=30,
     difficulty=4,
     importance=5,
     parts=("out", "lse"),

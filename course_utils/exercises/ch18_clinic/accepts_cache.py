@@ -70,7 +70,7 @@ EXERCISE = exercise(
     accepts_cache,
     right=RIGHT,
     asks="Write a test that accepts every right attention with a cache and refuses every faulty one.",
-    minutes=14,
+    minutes=22,
     difficulty=4,
     importance=4,
     cases=planted("accepts_cache"),

@@ -48,11 +48,9 @@ def read_design(config: Config) -> Design:
     family = config["model_type"]
     check_settings(config, SAME_IN_ALL | REQUIRED[family])
     design = FAMILIES[family]
-    width = config["hidden_size"] // config["num_attention_heads"]
-    d_k = config.get("head_dim") or (None if design.d_k is None else width)
     ropes = _ropes(config)
     changes: dict[str, Any] = {
-        "d_k": d_k,
+        "d_k": config.get("head_dim") or design.d_k,  # left out, the family's own
         "eps": config.get("rms_norm_eps", 1e-6),
         "positions": configured_rope(ropes[FULL]),
         "kinds": tuple(_kinds(config, ropes)),

@@ -179,3 +179,16 @@ def test_files_without_layer_types_mean_the_same() -> None:
     near, far = design.kinds[0].positions(4).table, design.positions(4).table
     assert near.frequencies[1].item() == pytest.approx(1e-2)
     assert far.frequencies[1].item() == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize(
+    ("family", "d_k"),
+    [("llama", None), ("qwen3", 128), ("gemma2", 256), ("gemma3_text", 256), ("gpt_oss", 64)],
+)
+def test_a_width_of_heads_that_is_left_out_is_the_family_s_own(family, d_k) -> None:
+    """Released files of Gemma 3 leave it out, and it is not d_model / H there."""
+    config = {
+        "model_type": family, "hidden_size": 2560, "num_attention_heads": 8, "num_hidden_layers": 1,
+        "hidden_activation": "gelu_pytorch_tanh",
+    }  # fmt: skip
+    assert read_design(config).d_k == d_k
