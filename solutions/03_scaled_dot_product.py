@@ -329,7 +329,7 @@ The scores of all pairs are one product, $QK^\top$. Two choices can go wrong her
 
 `scale` is a number like any other. `scale=0.0` is a legitimate choice: all scores become 0 and each key gets $1/S$.
 
-`math.sqrt(d_k)` is enough; a listing that writes `torch.sqrt(torch.tensor(d_k))` is right too, and makes a tensor for nothing.
+`math.sqrt(d_k)` is enough; text C's `torch.sqrt(torch.tensor(d_k))` is right too, and makes a tensor for nothing.
 """
 
 # %% [markdown]
@@ -683,7 +683,7 @@ Slope 1, because the variance is $d_k$ itself. The fit gives 0.999 ± 0.003<!-- 
 
 </details>
 
-**Break it.** Every derivation says that components have mean 0 and variance 1. Text E's leaves out that $q$ and $k$, *and* their components, must be independent, although the sum of variances rests on it. The proof above shows where each enters.
+**Break it.** The usual assumption is mean 0 and variance 1. Text E's derivation leaves out that $q$ and $k$, *and* their components, must be independent, although the sum of variances rests on it. The proof above shows where each enters.
 
 **Predict**, for $d_k = 64$: the mean and the variance of $q\cdot k$ if $q = k$; if all components of a vector are one and the same number; if each component has mean 1.
 """
@@ -1444,7 +1444,7 @@ print("output", attention.scaled_dot_product_attention(*example))
 """
 <details><summary>Answer</summary>
 
-The output's second and third entries are one unit off: 0.3762 and 0.2003<!-- shown: 0.3762 0.2003 --> round to 0.376 and 0.200. The likely cause is a sum of products that had been rounded first. Both scores of the earlier edition are wrong; they are 0.37 and -0.24<!-- shown: 0.37 -0.24 -->. Nobody sees such a slip by reading. Running the example takes one line.
+The output's second and third entries are one unit off: 0.3762 and 0.2003<!-- shown: 0.3762 0.2003 --> round to 0.376 and 0.200. The likely cause is a sum of products that had been rounded first. Both scores of the earlier edition are wrong; they are 0.37 and -0.24<!-- shown: 0.37 -0.24 -->. Nobody would spot such a slip by reading. Running the example takes one line.
 
 </details>
 """
@@ -1552,7 +1552,7 @@ About 1. The factor has moved into the initial query matrix. Other models divide
 r"""
 ## Yours: the chapter's experiments, with your functions
 
-The model of section 11 once more, and the saturation of section 9, with every function that you have passed instead of the course's. Steps and batches are few, so that slow code has a chance; float64 is used, so that two right ways agree to rounding. If you have passed nothing yet, the course's own functions run.
+The model of section 11 once more, and the saturation of section 9, with every function that you have passed instead of the course's. Steps and batches are few, so that slow code has a chance; float64 is used, so that two right ways agree up to rounding. If you have passed nothing yet, the course's own functions run.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"

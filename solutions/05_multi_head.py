@@ -337,7 +337,7 @@ rest = {
 }
 for name, out in rest.items():
     difference = (out - loop).abs().max().item()
-    print(f"{name:8} and loop: {'equal to rounding' if difference < 1e-12 else difference}")
+    print(f"{name:8} and loop: {'equal up to rounding' if difference < 1e-12 else difference}")
 
 # %%
 q, k, v = (x @ W for W in weights[:3])
@@ -1212,7 +1212,7 @@ r"""
 4. Not shown. Redundancy was observed; that it is the cause of robustness was not.
 5. Right; the operations are identical.
 6. Right if $d_k = d_{model}/H$; a choice, not a law (T5).
-7. Right, to rounding. Which of the two is faster depends on the machine (section 6).
+7. Right, up to rounding. Which of the two is faster depends on the machine (section 6).
 
 </details>
 """

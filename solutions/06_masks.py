@@ -111,7 +111,7 @@ The first two. The third is the same table inverted, which is right where True m
 r"""
 ## 2. What a leak looks like
 
-Data with nothing to learn: sequences of random digits. Each next digit is one of ten, all equally likely, so no honest model can have a mean loss below $\ln 10 = 2.303$ nats. (The loss is $-\ln$ of the probability given to what came; a *nat* is its unit.) That floor is the **entropy** of the data.
+Data with nothing to learn: sequences of random digits. Each next digit is one of ten, all equally likely, so no model that sees the past alone can have a mean loss below $\ln 10 = 2.303$ nats. (The loss is $-\ln$ of the probability given to what came; a *nat* is its unit.) That floor is the **entropy** of the data.
 
 A small Transformer is trained twice on such digits, 16 positions at a time. One mask is right. The other has its diagonal one too high: query $i$ sees key $i + 1$, which is the digit that it must predict.
 """
@@ -923,7 +923,7 @@ bfloat16 has the range of float32 and behaves like it.
 r"""
 **Large scores.** Finite numbers have a second fault: a larger score outweighs them.
 
-**Predict.** A hidden key has a score of 20,000 and -10,000 is *added*. Who gets the weight? And if the mask is added before the division by $\sqrt{d_k}$, as one text writes it: does it matter for $-\infty$, and for -10,000 with $d_k = 64$?
+**Predict.** A hidden key has a score of 20,000 and -10,000 is *added*. Who gets the weight? And if the mask is added before the division by $\sqrt{d_k}$, as it is sometimes written: does it matter for $-\infty$, and for -10,000 with $d_k = 64$?
 """
 
 # %%

@@ -753,7 +753,7 @@ r"""
 
 # %% [markdown]
 r"""
-**One number instead of a vector.** T5 (Raffel et al., 2020) simplifies the idea: each head learns one *number* for each distance, added to the score whatever the query asks. Text A calls such vectors a "relative position bias". What Shaw adds depends on the query, through a product with a vector of width $d_k$; a plain number per distance is T5's bias.
+**One number instead of a vector.** T5 (Raffel et al., 2020) simplifies the idea: each head learns one *number* for each distance, added to the score whatever the query asks. Text A calls Shaw's vectors a "relative position bias". What Shaw adds depends on the query, through a product with a vector of width $d_k$; a plain number per distance is T5's bias.
 """
 
 # %% [markdown]

@@ -545,7 +545,7 @@ check("sliding_window_attention", sliding_window_attention)
 
 # %% [markdown]
 r"""
-**How many keys is a window of 256?** Four conventions are in print: half of $w$ to each side (Longformer; in code `w // 2`); $w$ to each side; the last $w$ keys, the query's own included (Hugging Face's Mistral); and the $w$ keys before the query's own (Mistral's own code; chapter 06 compares the two).
+**How many keys is a window of 256?** Four conventions are in print: half of $w$ to each side (Longformer; in text B's code `w // 2`); $w$ to each side (text D); the last $w$ keys, the query's own included (Hugging Face's Mistral); and the $w$ keys before the query's own (Mistral's own code; chapter 06 compares the two).
 
 **Predict.** How many keys does an inner query see under each, and which of the masks suit a model that generates text?
 """
@@ -943,7 +943,7 @@ for name, call in (("mask on all scores", dense), ("touched blocks", sparse)):
 r"""
 **BigBird** (Zaheer et al., 2020) draws its pattern in whole blocks from the start. Each block of queries sees its neighbours, $w$ keys; the global tokens, $g$ keys; and blocks drawn at random, $r$ keys: $n\cdot(w + g + r)$ in all. (The global tokens themselves see everything.)
 
-**Predict.** 64 blocks of 64 tokens; a block sees itself and one neighbour to each side, one global block, two random ones. After how many layers has every block heard of every other, with the neighbours alone, and with each of the additions?
+**Predict.** 64 blocks of 64 tokens; a block sees itself and one neighbour to each side, one global block, two random ones. After how many layers has every block heard from every other, with the neighbours alone, and with each of the additions?
 """
 
 

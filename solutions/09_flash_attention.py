@@ -1638,7 +1638,7 @@ r"""
 
 6. Modern GPUs are often limited by memory bandwidth (C). *Right*: whatever has fewer operations per byte than the ridge, 201 on the A100.
 7. On TPUs, use the matrix multiplication units (A). *Right*: a TPU's arithmetic is a large array for matrix products, and needs large tiles too.
-8. Profile memory during development (A). *Right*: section 7 did: under autograd the loop had lost its advantage, and no line of its code shows that.
+8. Profile memory during development (A). *Right*. Section 7 did: under autograd the loop had lost its advantage, and no line of its code shows that.
 9. Scaled dot-product attention prevails because its regular products use a GPU well, and allow optimisations such as FlashAttention (C). Written as three kernels it does not use a GPU well; the optimisation is what made it so.
 
 The page *What is measured here* lists them all.
@@ -1723,7 +1723,7 @@ compared(note.result or note.course)
 """
 <details><summary>Answer</summary>
 
-No: to rounding it is the same training, step by step. Nothing in it ever made the table, forwards or backwards.
+No: up to rounding it is the same training, step by step. Nothing in it ever made the table, forwards or backwards.
 
 </details>
 """
