@@ -70,15 +70,17 @@ def _chapter(claims: list[Claim]) -> str:
     where = sections(claims[0]["chapter"])
     lines = []
     if corrected:
-        rows = [
-            (formulas(c["claim"]), VERDICTS[c["verdict"]][0], *_holds(c, where)) for c in corrected
-        ]
-        lines += [table(("A published text says", "Verdict", "What holds", HOW), rows, "claims")]
+        amiss = [(_said(c), VERDICTS[c["verdict"]][0], *_holds(c, where)) for c in corrected]
+        lines += [table(("A published text says", "Verdict", "What holds", HOW), amiss, "claims")]
     if held:
-        rows = [(formulas(c["claim"]), *_holds(c, where)) for c in held]
+        rows = [(_said(c), *_holds(c, where)) for c in held]
         shown = table(("A published text says", "To add", HOW), rows, "claims")
         lines += [f"<details><summary>{len(held)} that hold</summary>", shown, "</details>"]
     return block(*lines)
+
+
+def _said(claim: Claim) -> str:
+    return f'{formulas(claim["claim"])} (<a href="#texts">{", ".join(claim["text"])}</a>)'
 
 
 def _holds(claim: Claim, where: dict[str, tuple[int, str]]) -> tuple[str, str]:

@@ -1,8 +1,9 @@
-"""Say below a page's title how long it takes: to read, to run, to do its exercises.
+"""Say below a page's title how long it takes.
 
-Reading is counted as in the chapters (`tools/notebooks/minutes.py` has the formula). Running is
-measured, in processor seconds (`tools/measure_running.py` writes `running.json`). What an exercise
-takes is its own `minutes`, the estimate that stands beside it in the chapter.
+A chapter's minutes are those that its sections show: one number for the core path and one for what
+is further, exercises and all (`tools/notebooks/minutes.py` has the formula). Other pages are
+counted with the same formula. Running is measured, in processor seconds
+(`tools/measure_running.py` writes `running.json`).
 """
 
 import json
@@ -15,7 +16,7 @@ from nbformat import NotebookNode
 from tools.notebooks.minutes import counted, reading
 
 RUNNING = Path(__file__).resolve().parent / "running.json"
-_SHOWN = re.compile(r"(?m)^## .*\n\n\*(\d+) minutes?\*$")
+_SHOWN = re.compile(r"(?m)^## .*\n\n\*(further · )?(\d+) minutes?\*$")
 _TITLE = re.compile(r"(?m)^# .*$")
 
 
@@ -24,12 +25,13 @@ class Facts:
     """Demands of a page on its reader.
 
     Attributes:
-        read: Minutes to read it.
+        read: Minutes to read it, without its exercises.
         exercises: How many there are.
         do: Minutes that they take.
         run: Processor seconds to run it, None where that was not measured.
         points: What the exercises bring where they are graded.
         core: Minutes of its core path, exercises and all.
+        further: The same for what is further.
     """
 
     read: int
@@ -38,6 +40,7 @@ class Facts:
     run: int | None = None
     points: int = 0
     core: int = 0
+    further: int = 0
 
 
 def of_text(text: str) -> Facts:
@@ -56,26 +59,31 @@ def of_notebook(notebook: NotebookNode, name: str) -> Facts:
         for kind in ("markdown", "code")
     )
     asked = [find(c.metadata["exercise"]) for c in notebook.cells if "exercise" in c.metadata]
+    shown = _SHOWN.findall(prose)
+    core = sum(int(number) for more, number in shown if not more)
+    further = sum(int(number) for more, number in shown if more)
+    do = sum(exercise.minutes for exercise in asked)
     return Facts(
-        read=max(1, round(reading(prose, code))),
+        read=core + further - do if shown else max(1, round(reading(prose, code))),
         exercises=len(asked),
-        do=sum(exercise.minutes for exercise in asked),
+        do=do,
         run=json.loads(RUNNING.read_text(encoding="utf-8")).get(name),
         points=sum(exercise.points for exercise in asked),
-        core=sum(map(int, _SHOWN.findall(prose))),  # what the sections show of themselves
+        core=core,
+        further=further,
     )
 
 
 def length(about: dict[str, Facts]) -> str:
-    """Return a sentence on how long the chapters take, all of them and their core paths."""
+    """Return a sentence on how long the chapters take, their core paths and all of them."""
     own = [each for each in about.values() if each.exercises]
-    read, do, core = (sum(getattr(each, name) for each in own) for name in ("read", "do", "core"))
-    hours = "{:.0f} hours".format
-    whole = (
-        f"The {len(own)} chapters take about {hours((read + do) / 60)}: {hours(do / 60)} for their "
-        f"{sum(each.exercises for each in own)} exercises, the rest to read and run."
+    core, do = (round(sum(getattr(each, name) for each in own) / 60) for name in ("core", "do"))
+    whole = round(sum(each.read + each.do for each in own) / 60)
+    return (
+        f"The core paths of the {len(own)} chapters take about {core} hours, the chapters with all "
+        f"that is further about {whole}; {do} of these hours are for their "
+        f"{sum(each.exercises for each in own)} exercises."
     )
-    return f"{whole} Their core paths alone take about {hours(core / 60)}." if core else whole
 
 
 def told(facts: Facts, download: str = "", tables: bool = False) -> str:
@@ -87,8 +95,11 @@ def told(facts: Facts, download: str = "", tables: bool = False) -> str:
         tables: Whether the page has tables beyond what is counted, to look things up in.
     """
     parts = [f"{facts.read} min to read{', then tables to look things up in' if tables else ''}"]
+    if facts.core:
+        parts = [f"core path {facts.core} min"]
+        parts += [f"further {facts.further} min"] if facts.further else []
     if facts.exercises:
-        parts.append(f"{counted(facts.exercises, 'exercise')}, {facts.do} min")
+        parts.append(counted(facts.exercises, "exercise"))
     if facts.run is not None:
         parts.append(f"runs in {facts.run} s")
     line = " · ".join(parts)

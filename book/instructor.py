@@ -21,7 +21,10 @@ def pacing(facts: dict[str, Facts], titles: dict[str, str]) -> str:
     sums = {
         one.name: sum(getattr(f, one.name) or 0 for f in facts.values()) for one in fields(Facts)
     }
-    head = ("Chapter", "Reading", "Running", "Exercises", "Work", "Points", "Together")
+    head = (
+        *("Chapter", "Reading", "Running", "Exercises", "Work", "Points"),
+        *("Core path", "Together"),
+    )
     return block(table(head, [*rows, ("All", *_times(Facts(**sums)))], "numbers"))
 
 
@@ -32,12 +35,13 @@ def _times(facts: Facts) -> tuple[str, ...]:
         str(facts.exercises or ""),
         _hours(facts.do) if facts.do else "",
         str(facts.points or ""),
+        _hours(facts.core) if facts.core else "",
         _hours(facts.read + facts.do),
     )
 
 
 def _hours(minutes: int) -> str:
-    return f"{minutes} min" if minutes < 100 else f"{minutes / 60:.1f} h"
+    return f"{minutes} min" if minutes < 300 else f"{minutes / 60:.1f} h"
 
 
 def hub_costs() -> str:

@@ -22,7 +22,7 @@ Attention is the part of a Transformer that decides what looks at what. In this 
 2. have an answer judged, ask for a hint, and see your progress;
 3. find the answers that you have passed, and put them to work.
 
-*You need* some Python, some practice with PyTorch tensors, and five minutes.
+*You need* some Python, some practice with PyTorch tensors, and ten minutes.
 """
 
 # %% [markdown]
@@ -155,7 +155,7 @@ note
 """
 ## What to read
 
-Each chapter has a *core path*: at most ten sections, with at most an hour of exercises. Sections marked *further* are folded, to be read now, later or not at all. Below each heading is the time that its section takes, in minutes.
+Each chapter has a *core path*: at most ten sections and two hours, of which at most one is for exercises. Sections marked *further* are folded, to be read now, later or not at all. Below each heading is the time that its section takes, in minutes.
 """
 
 # %% [markdown]

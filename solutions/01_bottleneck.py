@@ -291,7 +291,7 @@ Only the last. Whatever the decoder writes, and however long the source is, it l
 
 </details>
 
-**Find the error.** A published text says: "The encoder must compress 50 words into a 512-dimensional vector. This is *fundamentally* insufficient."
+**Find the error.** Text C (A to E are listed on the page *What is measured here*) says: "The encoder must compress 50 words … into a 512-dimensional vector. This is fundamentally insufficient".
 
 **Predict.** How many bits do 512 float32 numbers hold, and how many does it take to specify 50 words from a vocabulary of 30,000?
 """
@@ -322,7 +322,7 @@ for n in (1, 10, 50, 500):
 r"""
 <details><summary>Answer</summary>
 
-4 KiB for the context at any length. The states, (50 + 50) · 1024 · 4 bytes, make 400 KiB<!-- shown: 4 400 -->. That is O(n + m), as published texts say. Training has to keep these states anyway, for the backward pass. The fixed-context decoder ignores nearly all of them.
+4 KiB for the context at any length. The states, (50 + 50) · 1024 · 4 bytes, make 400 KiB<!-- shown: 4 400 -->. That is O(n + m), as text C says. Training has to keep these states anyway, for the backward pass. The fixed-context decoder ignores nearly all of them.
 
 </details>
 """
@@ -335,7 +335,7 @@ Attention lets the decoder see all states. Each step has its own context, a weig
 
 $$c_t = \sum_{i=1}^{n} \alpha_{t,i}\, h_i, \qquad \sum_i \alpha_{t,i} = 1 . \tag{4}$$
 
-Take "The cat sat on the mat", translated as "Le chat était assis sur le tapis". Say that *chat* has the weights (0.05, 0.82, 0.03, 0.02, 0.03, 0.05) and *assis* has (0.03, 0.08, 0.75, 0.04, 0.05, 0.05). These numbers are an illustration, not a measurement.
+Take "The cat sat on the mat", translated as "Le chat était assis sur le tapis". Say that *chat* has the weights (0.05, 0.82, 0.03, 0.02, 0.03, 0.05) and *assis* has (0.03, 0.08, 0.75, 0.04, 0.05, 0.05). The numbers are text C's, an illustration and not a measurement.
 
 **Predict.** Do both rows sum to 1? The two contexts are $c_2$ and $c_4$. Why not $c_3$?
 """
@@ -414,7 +414,7 @@ All of them, each as strongly as its weight. With all weight on the last state, 
 
 # %% [markdown]
 """
-**Check yourself.** Attention "looks at all positions simultaneously". Take the source symbol that is farthest from the first output symbol. How many recurrent steps lie on the *shortest* path between the two?
+**Check yourself.** Attention lets a model "look at" all positions simultaneously, says text B. Take the source symbol that is farthest from the first output symbol. How many recurrent steps lie on the *shortest* path between the two?
 
 - A. n with a fixed context, 1 with attention
 - B. 1 in both cases
@@ -943,7 +943,7 @@ The second pair does the same work, operation for operation. In turn it takes se
 
 # %% [markdown]
 """
-**Find the error.** A published text says: "With attention, the m sequential decoder steps become a single parallel operation during training."
+**Find the error.** Text C says that attention, in training, "transforms the sequential O(m) decoder steps into a single parallel operation".
 
 **Predict.** How often does each model's decoder run its cell for a target of 20 symbols and the end mark, all known in advance?
 """
@@ -1016,13 +1016,13 @@ It would shrink. It grows, from 7.6 to 8.9 points<!-- shown: 7.6 8.9 -->: practi
 
 # %% [markdown]
 """
-**Find the error.** A published text says: "For English–French, LSTM encoder–decoders with 1000-dimensional states are stable up to 20–25 words, lose 5–10 BLEU points at 30–40, and above 50 words are nearly incomprehensible. Attention improves BLEU by 3–5 points." Compare its last sentence with the table, its first with the papers below.
+**Find the error.** Text C says of English–French LSTMs "with 1000-dimensional hidden states" that quality "remained stable for source sentences up to 20-25 words", fell by "5-10 points" at 30-40, and was "nearly incomprehensible" above 50. Attention "improved BLEU scores by 3-5 points". Compare the last with the table, the rest with the papers.
 
 <details><summary>Answer</summary>
 
 - The collapse was shown for *gated recurrent units* (Cho et al., 2014b; Bahdanau et al., figure 2). The four-layer LSTM of Sutskever et al. (2014) has other gates and read its source *backwards*. Its abstract says: "the LSTM did not have difficulty on long sentences".
-- No table was found with the "5–10 points".
-- The table shows more than 3–5. "Up to 5.0" is Luong et al. (2015), English–German, over systems without attention.
+- No table was found with the "5-10 points".
+- The table shows more than 3–5 points. Up to 5.0 is the gain of Luong et al. (2015), English–German, over systems without attention.
 
 </details>
 """
@@ -1032,7 +1032,7 @@ It would shrink. It grows, from 7.6 to 8.9 points<!-- shown: 7.6 8.9 -->: practi
 Try the reversal yourself: `repeat_pairs(..., reverse=True)` makes the target start with the source's *last* symbol.
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 """
 ## 11. How much has to pass: dates
 
@@ -1067,16 +1067,16 @@ A date holds about 16 bits<!-- shown: 16 -->, however long it is written, and a 
 """
 ## 12. What published texts say, once more
 
-Decide before you open the answers: right, wrong, or right under a condition?
+In short words, each with its text. Decide before you open the answers: right, wrong, or right under a condition?
 
-1. "Attention, unlike sequential methods, enables parallel computation."
-2. "Attention removes the sequential bottleneck of recurrent networks."
-3. "RNN encoder–decoders compress the whole input into one vector of fixed size."
-4. "RNNs struggle with long distances because of vanishing gradients."
-5. "Attention raises memory from O(n + m) to O(nm)."
-6. "Quality stays the same beyond 50 words."
-7. "For a batch of 32 sequences the encoder processes 32 × 50 = 1600 time steps sequentially."
-8. "An RNN uses 5–10% of the hardware; with attention utilisation rises to 60–80%."
+1. Attention, unlike sequential methods, enables parallel computation (A).
+2. Attention removes the sequential bottleneck of recurrent networks (C).
+3. RNN encoder–decoders compress the whole input into one vector of fixed size (C).
+4. RNNs struggle with long distances because of vanishing gradients (E).
+5. Attention raises memory from O(n + m) to O(nm) (C).
+6. Quality stays the same beyond 50 words (C).
+7. For a batch of 32 sequences the encoder processes 32 × 50 = 1600 time steps sequentially (C).
+8. An RNN uses 5–10% of the hardware; with attention utilisation rises to 60–80% (C).
 """
 
 # %% [markdown]

@@ -20,7 +20,7 @@ r"""
 2. turn scores into a context over real tokens only, and say what padding does if nobody hides it;
 3. explain why Bahdanau asks with the old state $s_{t-1}$ and Luong with the new one, $s_t$;
 4. read an alignment, and measure whether it is where it should be;
-5. count what computing the key projection once saves, and correct a famous factor of 1000.
+5. (further) count what computing the key projection once saves, and correct a factor of 1000.
 
 *You need* chapter 01: encoder, decoder and fixed context, and its words softmax, embedding, loss, GRU and seed.
 
@@ -101,7 +101,7 @@ More: 0.6782<!-- shown: 0.6782 -->. You can see all three states in the context,
 
 How sharp is such a distribution? Its **entropy**, $-\sum_i \alpha_i \ln \alpha_i$, is 0 when one weight is 1 and $\ln 3$ when three are equal. With the natural logarithm its unit is the **nat**.
 
-**Find the error.** A published text works out this example, prints the sum of exponentials as 12.05, and concludes: "This sharp distribution indicates high confidence." What would you correct?
+**Find the error.** Text C (A to E are listed on the page *What is measured here*) works out this example, prints the sum of exponentials as 12.05, and concludes: "This sharp distribution indicates high confidence". What would you correct?
 """
 
 # %%
@@ -194,7 +194,7 @@ To anything<!-- shown: 3.9986 -->. The sum in the denominator runs over decoder 
 r"""
 ## 3. Which state asks?
 
-Many texts list four steps: (1) scores from the decoder's state $s_t$ and each $h_i$; (2) softmax; (3) context $c_t$; (4) $s_t = \mathrm{RNN}([y_{t-1}; c_t], s_{t-1})$.
+Text C, like many others, lists four steps: (1) scores from the decoder's state $s_t$ and each $h_i$; (2) softmax; (3) context $c_t$; (4) $s_t = \mathrm{RNN}([y_{t-1}; c_t], s_{t-1})$.
 
 **Predict.** Write these steps as a program. On which line does it stop?
 """
@@ -264,7 +264,7 @@ $$\text{dot: } q^\top k \qquad \text{general: } q^\top W k \qquad \text{concat: 
 - *concat* joins both vectors and is, as you will show, the additive score.
 - *location* rates a position from the query alone, without looking at any key.
 
-Dot and general are **multiplicative**: all pairs are one matrix product. A published overview announces "four major scoring functions" relegates general and dot to one line of a table, and leaves out concat and location. Here you write three of the four and run the last.
+Dot and general are **multiplicative**: all pairs are one matrix product. Text C announces "the four major attention scoring functions", gives general and dot one line of a table each, and leaves out concat and location. Here you write three of the four and run the last.
 """
 
 # %% [markdown]
@@ -341,7 +341,7 @@ check("concat_score", concat_score)
 
 # %% [markdown]
 r"""
-**Predict.** You cut `W` into its upper $d_q$ rows and its lower $d_k$ rows and call them $W_q$ and $W_k$. How far apart are concat and additive? And does concat, written as `nn.Linear(2 * d, d)`, have fewer parameters than additive, as one published table says?
+**Predict.** You cut `W` into its upper $d_q$ rows and its lower $d_k$ rows and call them $W_q$ and $W_k$. How far apart are concat and additive? And does concat, written as `nn.Linear(2 * d, d)`, have fewer parameters than additive, as text D's summary has it?
 """
 
 # %%
@@ -361,9 +361,9 @@ print("general with d_q = 4, d_k = 6:", tuple(attention.general_score(q, k, norm
 r"""
 <details><summary>Answer</summary>
 
-They are one function: $[q; k]\,W = q\,W_q + k\,W_k$. So concat is *additive*, though a published list counts it among the multiplicative scores. With the same width it has as many parameters as additive, and with a bias 64 more; "Bahdanau has more parameters" is true compared with dot and general only. In general: additive $d_a(d_q + d_k + 1)$, general $d_q d_k$, dot none.
+They are one function: $[q; k]\,W = q\,W_q + k\,W_k$. So concat is *additive*, though text D counts it among the multiplicative scores. With the same width it has as many parameters as additive, and with a bias 64 more; "More parameters", text D's note on Bahdanau, is true compared with dot and general only. In general: additive $d_a(d_q + d_k + 1)$, general $d_q d_k$, dot none.
 
-"Only additive attention handles different widths" is true compared with dot; general does it too.
+That additive attention "Can handle different dimensionalities", its advantage in text D, is one over dot alone; general does it too.
 
 </details>
 """
@@ -796,7 +796,7 @@ r"""
 r"""
 What the comparison does *not* say: that additive is better than dot. They differ by one to three dates of 2,000, on one small task. Nor that general is worse everywhere: steps and learning rate are the same for all, and other settings may order them differently. The one clear gap is that between a fixed context and any attention.
 
-Luong (2015), the first to measure the error rate of alignments, found dot better for global attention and general better for local. "Not used (unstable)", as a published table says of the unscaled dot product, is wrong twice: Luong's models used it, and T5 uses unscaled scores (chapter 03).
+Luong (2015), the first to measure the error rate of alignments, found dot better for global attention and general better for local. "Not used (unstable)", as a table of text C says of the unscaled dot product, is wrong twice: Luong's models used it, and T5 uses unscaled scores (chapter 03).
 """
 
 # %% [markdown]
@@ -839,7 +839,7 @@ Tens to hundreds of times longer, depending on the machine, though it has only t
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 9. What an additive score costs
 
@@ -917,11 +917,11 @@ for n in (50, 512):
 r"""
 <details><summary>Answer</summary>
 
-46 times at 50, 257 times at 512<!-- shown: 46 257 -->; products counted and computed agree to the last one. A text that charges 3 operations for a tanh gets 1.31 and 0.030 Gflop at 50, a factor of 43.7<!-- shown: 1.31 0.030 43.7 -->. Bahdanau's appendix says it in one sentence: $U_a h_j$ does not depend on the step, so compute it in advance.
+46 times at 50, 257 times at 512<!-- shown: 46 257 -->; products counted and computed agree to the last one. Text C, which charges 3 operations for a tanh, would get 1.31 and 0.030 Gflop at 50, a factor of 43.7<!-- shown: 1.31 0.030 43.7 -->. Bahdanau's appendix says it in one sentence: $U_a h_j$ does not depend on the step, so compute it in advance.
 
 </details>
 
-**Find the error.** The same text compares at $L = S = 512$, $d_a = 256$: additive attention needs "69 billion" operations, scaled dot-product ($d_k = d_v = 64$) 67 million. "About 1000 times fewer! The difference grows with sequence length."
+**Find the error.** Text C compares at $L = S = 512$, $d_a = 256$: additive attention needs 69 billion operations, scaled dot-product ($d_k = d_v = 64$) 67 million, "approximately 1000× fewer … The difference grows with sequence length".
 """
 
 # %%
@@ -965,7 +965,7 @@ r"""
 
 The text's formula gives 137.8 billion; 69 is half of it. Compared with 67 million that is 2054 times<!-- shown: 2,054 -->, not 1000. But nobody repeats the projection for each pair: projected once, the factor is **10**<!-- shown: 10.0 -->. And the dot product was not charged for any projection: with the same two projections and the same inner width it is **1.67**<!-- shown: 1.67 -->.
 
-Nor does it grow. Computed naively it is the same at every length; computed properly it *falls* towards $6d_a / 4d_k = 6$. "Additive cost depends on $d_a$, dot-product only on $d_k$": both are inner widths, at 6 and 2 operations for each pair and unit.
+Nor does it grow. Computed naively it is the same at every length; computed properly it *falls* towards $6d_a / 4d_k = 6$. "Bahdanau's cost scales with the attention dimension $d_a$ while scaled dot-product depends only on $d_k$": both are inner widths, at 6 and 2 operations for each pair and unit.
 
 </details>
 """
@@ -1193,14 +1193,14 @@ The month, nearly always; year and day are copied digit by digit from where they
 """
 ## 13. What published texts say, once more
 
-Decide before you open the answers: right, wrong, or right under a condition?
+In short words, each with its text. Decide before you open the answers: right, wrong, or right under a condition?
 
-1. "Bahdanau attention was introduced in 2015."
-2. "Attention weights come from the current decoder state."
-3. "Additive attention has the same O(n²d) complexity as dot-product attention."
-4. "Luong's variants are multiplicative and computationally efficient."
-5. "A `LuongAttention(method='generel')` is built without an error." (The listing has if, elif, elif.)
-6. "Additive attention reaches 15 to 25% of a GPU's peak."
+1. Bahdanau attention was introduced in 2015 (C).
+2. Attention weights come from the current decoder state (C).
+3. Additive attention has the same O(n²d) complexity as dot-product attention (D).
+4. Luong's variants are multiplicative and computationally efficient (D).
+5. A `LuongAttention(method='generel')` is built without an error (a listing of D: if, elif, elif).
+6. Additive attention reaches 15 to 25% of a GPU's peak (C).
 """
 
 
@@ -1235,12 +1235,12 @@ except UnboundLocalError as error:
 
 # %% [markdown]
 """
-The published listings' scores are right, but their general needs equal widths. They leave out padding, the attentional vector, input feeding, location and local windows.
+Text D's listing has the scores right, but its general needs equal widths. It leaves out padding, the attentional vector, input feeding, location and local windows.
 """
 
 # %% [markdown]
 r"""
-**Find the error.** A published exercise gives four keys, a query $s = (0.5, 0.5, 0.5)$,
+**Find the error.** An exercise of text C gives four keys, a query $s = (0.5, 0.5, 0.5)$,
 
 $$W_1 = \begin{pmatrix}0.5 & -0.3 & 0.2\\ 0.4 & 0.6 & -0.1\end{pmatrix},\quad W_2 = \begin{pmatrix}0.3 & 0.5 & 0.2\\ -0.2 & 0.4 & 0.6\end{pmatrix},\quad v = (1, 0.8),$$
 
@@ -1348,7 +1348,7 @@ r"""
 
 # %% [markdown]
 r"""
-4. Keys are projected once. That saves a factor of 46 at 50 positions and 257 at 512. After it the additive score costs 10 times the dot product at published sizes, 1.67 times on equal terms, and the ratio falls with length. What remains is the hidden layer of all pairs in memory.
+4. Keys are projected once. That saves a factor of 46 at 50 positions and 257 at 512. After it the additive score costs 10 times the dot product at text C's sizes, 1.67 times on equal terms, and the ratio falls with length. What remains is the hidden layer of all pairs in memory.
 5. Padding that is not hidden takes weight, and the longer the longest text in the batch, the more it takes.
 6. Attention in the right place is no proof of a right answer.
 

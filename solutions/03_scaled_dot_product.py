@@ -19,8 +19,8 @@ r"""
 1. write attention from four lines of algebra, with masks, for any shape, and check it against PyTorch;
 2. derive $\mathrm{Var}(q\cdot k) = d_k$, and say which assumption fails where it does not hold;
 3. predict, from $d_k$ and the scale, whether a softmax is saturated and what reaches the scores through it;
-4. say when the scale matters for training, and what attention costs;
-5. (further) write the backward pass by hand and agree with autograd.
+4. say when the scale matters for training;
+5. (further) count what attention costs; write the backward pass by hand and agree with autograd.
 
 *You need* matrix products, exponential and logarithm, partial derivatives, mean and variance, and PyTorch's `autograd`; chapter 02 for where dot-product scores come from. Section 11 trains a model, as chapter 01 did.
 
@@ -189,7 +189,7 @@ print(f"operations in QKᵀ: {measure.count_flops(lambda: q @ k.mT):,}")
 
 # %% [markdown]
 r"""
-**Where the parameters are.** Formula (1) has nothing to learn, and one published text concludes that the mechanism is free of parameters. In a model it is not. A model keeps one row of numbers for each position and adds to it layer by layer: the **stream**, of width $d_{model}$. Queries and keys are products of its rows, $q = xW_Q$ and $k = yW_K$, so
+**Where the parameters are.** Formula (1) has nothing to learn, and text C (A to E are listed on the page *What is measured here*) calls the mechanism "parameter-free". In a model it is not. A model keeps one row of numbers for each position and adds to it layer by layer: the **stream**, of width $d_{model}$. Queries and keys are products of its rows, $q = xW_Q$ and $k = yW_K$, so
 
 $$q\cdot k = x\, W_Q W_K^\top\, y^\top,$$
 
@@ -271,7 +271,7 @@ check("stable_softmax", stable_softmax)
 
 # %% [markdown]
 """
-**Find the error.** Three vectors that published texts print as the result of a softmax:
+**Find the error.** Three vectors that text C prints as the result of a softmax:
 
 1. softmax of (10, 0) is (0.9999, 0.0001);
 2. a softmax over ten keys is (0.9997, 0.0001, 0.0001, 0.0001, …), all the others equal;
@@ -329,7 +329,7 @@ The scores of all pairs are one product, $QK^\top$. Two choices can go wrong her
 
 `scale` is a number like any other. `scale=0.0` is a legitimate choice: all scores become 0 and each key gets $1/S$.
 
-`math.sqrt(d_k)` is enough; a listing that writes `torch.sqrt(torch.tensor(d_k))` is right too, and makes a tensor for nothing.
+`math.sqrt(d_k)` is enough; text C's `torch.sqrt(torch.tensor(d_k))` is right too, and makes a tensor for nothing.
 """
 
 # %% [markdown]
@@ -380,7 +380,7 @@ r"""
 
 A mask says who may look at whom. Here it is boolean; **True means: may attend**. A hidden pair gets the score $-\infty$ before the softmax, so its weight is exactly 0 and the row still sums to 1.
 
-A query may have no key at all, as padding does. There implementations differ:
+A query may have no key at all, as padding does. Implementations differ:
 
 | hidden pairs get | a row with nothing to see becomes |
 |---|---|
@@ -414,7 +414,7 @@ The loss is a number in both cases, yet with the plain softmax *all* values get 
 
 </details>
 
-The other common choice, -1e9, never gives `nan`. It has two faults of its own.
+The other choice, -1e9, never gives `nan`. It has two faults of its own.
 """
 
 # %%
@@ -464,7 +464,7 @@ check("scaled_dot_product_attention", scaled_dot_product_attention)
 
 # %% [markdown]
 """
-**The oracle.** PyTorch has this function. Its plain implementation (`SDPBackend.MATH`) in float64 is the judge of ours: outputs and gradients, two leading axes, L ≠ S, a mask with an empty row.
+**The oracle.** PyTorch's plain implementation (`SDPBackend.MATH`) in float64 is the judge of ours: outputs and gradients, two leading axes, L ≠ S, a mask with an empty row.
 """
 
 # %%
@@ -482,11 +482,11 @@ print("equal, outputs and gradients; row 2 is all zeros:", bool((ours[:, :, 2] =
 
 # %% [markdown]
 """
-Any number of leading axes works, because `@` and `softmax(dim=-1)` only look at the last two. Listings that use `torch.bmm` need exactly one, and fail with heads.
+Any number of leading axes works, because `@` and `softmax(dim=-1)` look at the last two. `torch.bmm`, in a listing of text D, needs exactly one and fails with heads.
 
 Two lengths with $d_k = 32$ and $d_v = 48$, then one wider batch.
 
-**Predict.** Random queries and keys, so nothing is worth attending to more than anything else. Do the maps look flat?
+**Predict.** Queries and keys are random. Do the maps look flat?
 """
 
 # %% mystnb={"image": {"alt": "Two heat maps of attention weights, 5 by 5 and 10 by 10, from random queries and keys. Both are uneven; the largest weight of each is a little below one half.<!-- shown: 0.47 0.46 -->"}}
@@ -510,7 +510,7 @@ print(f"output {tuple(out.shape)}  weights {tuple(attention.attention_weights(q,
 r"""
 <details><summary>Answer</summary>
 
-No. Scaled scores of random vectors still have standard deviation 1. Two scores that lie 2 apart are common, and that is a factor of $e^2$ between the weights. A heat map of an *untrained* head already looks as if it meant something. Keep that in mind when reading maps (chapter 13).
+No. Scaled scores of random vectors still have standard deviation 1. Two scores that lie 2 apart are common, and that is a factor of $e^2$ between the weights. A heat map of an *untrained* head already looks as if it meant something. Remember it when reading maps (chapter 13).
 
 </details>
 
@@ -683,7 +683,7 @@ Slope 1, because the variance is $d_k$ itself. The fit gives 0.999 ± 0.003<!-- 
 
 </details>
 
-**Break it.** Every published derivation says "mean 0 and variance 1". Many leave out that $q$ and $k$, *and* their components, must be independent, although the sum of variances rests on it. The proof above shows where each enters.
+**Break it.** The usual assumption is mean 0 and variance 1. Text E's derivation leaves out that $q$ and $k$, *and* their components, must be independent, although the sum of variances rests on it. The proof above shows where each enters.
 
 **Predict**, for $d_k = 64$: the mean and the variance of $q\cdot k$ if $q = k$; if all components of a vector are one and the same number; if each component has mean 1.
 """
@@ -766,7 +766,7 @@ r"""
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 8. What the softmax lets through
 
@@ -850,7 +850,7 @@ r"""
 
 - the **entropy** of the weights, $-\sum_j w_j \ln w_j$: $\ln 64$ for equal weights, 0 for a single choice. Its unit is the **nat**, because the logarithm is the natural one;
 - the **top weight**;
-- the **norm of the Jacobian** $\|J\|$ (the root of the sum of all squared entries; the median over queries): how strongly the weights respond to the scores.
+- the **norm of the Jacobian** $\|J\|$, $J_{ij} = \partial w_i/\partial s_j$ (the root of the sum of all squared entries; the median over queries): how strongly the weights respond to the scores.
 
 **Predict.** Sketch the three curves without the scale and with it. Which of the unscaled curves is *not* monotone?
 """
@@ -901,7 +901,7 @@ r"""
 
 With the scale all three are flat: the width plays no part. Without it the entropy falls towards 0 and the top weight rises towards 1. The Jacobian's norm is the one that is not monotone: at $d_k = 16$ it is *larger* unscaled (0.33, compared with 0.18)<!-- shown: 0.33 0.18 -->, because a weight near 1/2 responds most. It has collapsed at 1024.
 
-So "without the scale gradients vanish" is true for wide heads only. At width 4 or 16 there is nothing to repair.
+That gradients vanish without the scale is true of wide heads only. At width 4 or 16 there is nothing to repair.
 
 </details>
 
@@ -922,7 +922,7 @@ $T = \sqrt{d_k}$. Scaling is nothing but a temperature that grows with the width
 
 # %% [markdown]
 r"""
-**Find the error.** A published example: "Unscaled, at $d_k = 64$, a softmax over ten keys might be (0.45, 0.18, 0.12, 0.08, 0.06, 0.04, 0.03, 0.02, 0.01, 0.01), reasonably distributed; at $d_k = 512$ it is saturated, and the gradient is 800 times smaller."
+**Find the error.** In text C, unscaled and at $d_k = 64$, a softmax over ten keys "might be" (0.45, 0.18, 0.12, 0.08, 0.06, 0.04, 0.03, 0.02, 0.01, 0.01), "reasonably distributed"; at $d_k = 512$ it is "completely saturated", and the gradient "800 times smaller".
 
 **Predict.** The logarithm turns weights back into scores, up to a constant. What standard deviation do the scores of the printed row have, and what should it be?
 """
@@ -943,7 +943,7 @@ for d_k, scale in ((64, 1.0), (512, 1.0), (64, None), (512, None)):
 r"""
 <details><summary>Answer</summary>
 
-1.18, where unscaled scores have 8<!-- shown: 1.18 8 -->. The printed row is what *scaled* scores look like. Unscaled heads of width 64 are saturated already: the top weight averages 0.86<!-- shown: 0.86 -->. The contrast "64 is fine, 512 is broken" does not exist.
+1.18, where unscaled scores have 8<!-- shown: 1.18 8 -->. The printed row is what *scaled* scores look like. Unscaled heads of width 64 are saturated already: the top weight averages 0.86<!-- shown: 0.86 -->. There is no contrast between a healthy 64 and a broken 512.
 
 The factor of 800 is the ratio of two picked examples, $0.45\cdot0.55$ to $0.9997\cdot0.0003$. On average the slope falls from about 0.205 to 0.087 (width 64) and 0.034 (512)<!-- shown: 0.205 0.087 0.034 -->: to less than a half, and to a sixth.
 
@@ -1249,11 +1249,11 @@ The previous character: a weight of 1.00, and an extra loss of only 0.06<!-- sho
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 12. What it costs
 
-Each of the two products costs $2\,L S\,d$ operations (a multiplication and an addition): together $2LS(d_k + d_v)$. A published table prints $n^2 d$ as "the time operations" of a model of width $d = 512$, and $4n^2$ bytes as "the memory for attention weights".
+Each of the two products costs $2\,L S\,d$ operations (a multiplication and an addition): together $2LS(d_k + d_v)$. A listing of text A prints $n^2 d$ as "Time Operations" of a model of width $d = 512$, and $4n^2$ bytes as "Memory for attention weights".
 
 **Predict.** By what factor is the first off? Which part of the layer does it leave out, and up to what length is that part the larger one?
 """
@@ -1280,7 +1280,7 @@ print(f"with 6 for each score (scale, maximum, shift, exp, sum, divide): {core +
 r"""
 <details><summary>Answer</summary>
 
-The table lacks a factor of 4: two products, two operations each. It also leaves out the four projections ($Q$, $K$, $V$ and output), $8nd^2$ in all. They cost more than attention as long as $n < 2d$, here up to 1024: at that length both columns are equal. "Attention is quadratic" is true, and at moderate lengths the linear layers cost more.
+The table lacks a factor of 4: two products, two operations each. It also leaves out the four projections ($Q$, $K$, $V$ and output), $8nd^2$ in all. They cost more than attention as long as $n < 2d$, here up to 1024: at that length both columns are equal. Attention is quadratic, and yet at moderate lengths the linear layers cost more.
 
 The table's last entry, 8.590 Gflop at 4096<!-- shown 2: 8.590 -->, is by coincidence exactly the projections.
 
@@ -1331,7 +1331,7 @@ r"""
 
 </details>
 
-**Why this score won.** Because it is "parameter-free", says a published text. Section 2 found the parameters. What the dot product does save is *memory for each pair*: it sums over the width inside a matrix product, while the additive score of chapter 02 needs a vector for each pair before it can apply tanh.
+**Why this score won.** Because it is "parameter-free", says text C. Section 2 found the parameters. What the dot product does save is *memory for each pair*: it sums over the width inside a matrix product, while the additive score of chapter 02 needs a vector for each pair before it can apply tanh.
 """
 
 
@@ -1393,14 +1393,14 @@ The scaled head shows one line just below the diagonal: every character looks at
 """
 ## 14. What published texts say, once more
 
-Every line below is in print. Decide before you open the answers: right, wrong, or right under a condition?
+In short words, each with its text. Decide before you open the answers: right, wrong, or right under a condition?
 
-1. "The first listing runs." It uses `torch` and `F`; the imports follow one listing later.
-2. "Zero mean and unit variance imply Var(q·k) = d_k."
-3. "Q, K and V have n rows each."
-4. "Softmax turns scores into the returned weights, a probability distribution."
-5. "After scaling, dot products lie between -3 and 3."
-6. "Additive models stayed below a billion parameters because their attention was expensive."
+1. The first listing runs (B). It uses `torch` and `math`; the imports follow one listing later.
+2. Zero mean and unit variance imply Var(q·k) = d_k (E).
+3. Q, K and V have n rows each (A).
+4. Softmax turns scores into the returned weights, a probability distribution (A).
+5. After scaling, dot products lie between -3 and 3 (C).
+6. Additive models stayed below a billion parameters because their attention was expensive (C).
 """
 
 # %%
@@ -1433,7 +1433,7 @@ Now five passages, each with what you need to judge it and the number of the sec
 
 # %% [markdown]
 r"""
-**Find the error** (section 1). A published text works out the example of section 1 and prints the output as (0.235, 0.377, 0.201, 0.187, 0.457). An earlier edition prints the second and third scores as 0.43 and -0.22. Which of these numbers are right to three digits?
+**Find the error** (section 1). Text C works out the example of section 1 and prints the output as (0.235, 0.377, 0.201, 0.187, 0.457). An earlier edition prints the second and third scores as 0.43 and -0.22. Which of these numbers are right to three digits?
 """
 
 # %%
@@ -1444,16 +1444,16 @@ print("output", attention.scaled_dot_product_attention(*example))
 """
 <details><summary>Answer</summary>
 
-The output's second and third entries are one unit off: 0.3762 and 0.2003<!-- shown: 0.3762 0.2003 --> round to 0.376 and 0.200. The likely cause is a sum of products that had been rounded first. Both scores of the earlier edition are wrong; they are 0.37 and -0.24<!-- shown: 0.37 -0.24 -->. Nobody sees such a slip by reading. Running the example takes one line.
+The output's second and third entries are one unit off: 0.3762 and 0.2003<!-- shown: 0.3762 0.2003 --> round to 0.376 and 0.200. The likely cause is a sum of products that had been rounded first. Both scores of the earlier edition are wrong; they are 0.37 and -0.24<!-- shown: 0.37 -0.24 -->. Nobody would spot such a slip by reading. Running the example takes one line.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**Find the error** (section 7). Unscaled, a head of width 64 has scores of size 8. "For $d_k = 64$ a typical unscaled score is 12.3. The same query–key pair has 35.2 at $d_k = 512$."
+**Find the error** (section 7). Unscaled, a head of width 64 has scores of size 8. Text C: "for $d_k = 64$, a typical attention score might be" 12.3; for 512 "the same query-key pair might produce" 35.2.
 
-**Predict.** How typical is 12.3? And what can "the same pair" mean?
+**Predict.** How typical is 12.3? And what can "the same query-key pair" mean?
 """
 
 # %%
@@ -1477,7 +1477,7 @@ r"""
 
 # %% [markdown]
 """
-**Find the error** (section 5). Published implementations apply dropout to the weights and return what is left: "the attention weights, a probability distribution".
+**Find the error** (section 5). Classes of texts A, B, D and E apply dropout to the weights and return what is left as the attention weights; text A calls them "a probability distribution".
 
 **Predict.** With dropout 0.1 in training mode, what do the rows of the returned weights sum to?
 """
@@ -1501,7 +1501,7 @@ Anything around 1: some weights are set to 0 and the others divided by 0.9, whic
 
 # %% [markdown]
 r"""
-**Find the error** (section 9). To show vanishing gradients, another text takes the scores (20, 18, -15, -18): "the gradient of the top weight is 0.105, vanishing". The arithmetic is right.
+**Find the error** (section 9). To show vanishing gradients, an exercise of text C takes the scores (20, 18, -15, -18) and finds a gradient of 0.105 for the top weight. The arithmetic is right.
 
 **Predict.** Is 0.105 small? Change one of the four scores so that the example shows what it wants to show.
 """
@@ -1523,7 +1523,7 @@ The largest possible slope is 0.25, so 0.105 is two fifths of it: healthy. What 
 
 # %% [markdown]
 r"""
-**Find the error** (section 11). "Scaled dot-product attention: used in all Transformers." T5 (Raffel et al., 2020) is a Transformer without the factor. Its published code draws the query matrix with standard deviation $(d_{model}\,d_k)^{-1/2}$ instead of $d_{model}^{-1/2}$; the comment in the Hugging Face port says "to avoid scaling before softmax".
+**Find the error** (section 11). Scaled dot-product attention is used in "All transformers", says a table of text C. T5 (Raffel et al., 2020) is a Transformer without the factor. Its published code draws the query matrix with standard deviation $(d_{model}\,d_k)^{-1/2}$ instead of $d_{model}^{-1/2}$; the comment in the Hugging Face port says "to avoid scaling before softmax".
 
 **Predict.** What is the variance of its unscaled scores at the start?
 """
@@ -1543,7 +1543,7 @@ r"""
 
 About 1. The factor has moved into the initial query matrix. Other models divide queries and keys by their norms and learn the temperature (Henry et al., 2020): no dot product can then grow with the width at all.
 
-**And a claim that no one tested.** "Small softmax gradients compound over the layers and make training impossible." Around each attention block runs a residual connection, which carries gradients past it whatever the softmax does. Our own runs without the scale learn too, only worse.
+**And a claim that no one tested.** "Over many layers, these tiny gradients compound, making training extremely difficult or impossible", says text C. Around each attention block runs a residual connection, which carries gradients past it whatever the softmax does. Our own runs without the scale learn too, only worse.
 
 </details>
 """
@@ -1552,7 +1552,7 @@ About 1. The factor has moved into the initial query matrix. Other models divide
 r"""
 ## Yours: the chapter's experiments, with your functions
 
-The model of section 11 once more, and the saturation of section 9, with every function that you have passed instead of the course's. Steps and batches are few, so that slow code has a chance; float64 is used, so that two right ways agree to rounding. If you have passed nothing yet, the course's own functions run.
+The model of section 11 once more, and the saturation of section 9, with every function that you have passed instead of the course's. Steps and batches are few, so that slow code has a chance; float64 is used, so that two right ways agree up to rounding. If you have passed nothing yet, the course's own functions run.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"

@@ -18,7 +18,7 @@ r"""
 
 1. explain query, key and value as a dictionary that answers every question, and say where the analogy breaks down;
 2. write the projections, separate and fused, and attention from one sequence to another;
-3. read $W_Q W_K^\top$ as one bilinear form, and say what attention without projections cannot express;
+3. say what attention without projections cannot express and, in a further section, read $W_Q W_K^\top$ as one bilinear form;
 4. count the parameters and operations of the projections, and check published shares.
 
 *You need* chapter 03: scores, softmax, $1/\sqrt{d_k}$, stream and head; matrix inverse and rank. Section 3 trains a few matrices with Adam, as chapter 03 did.
@@ -147,7 +147,7 @@ At 1 the steps are gone: each answer mixes all four. At 0.02 it is a staircase. 
 
 </details>
 
-**Find the error.** "Attention mechanisms operate identically to a database lookup."
+**Find the error.** Text C (A to E are listed on the page *What is measured here*) describes a lookup in a database, and goes on: "Attention mechanisms operate identically".
 
 <details><summary>Answer</summary>
 
@@ -249,7 +249,7 @@ print("shapes:", [tuple(out.shape) for out in attention.project_qkv(x, w_q, w_k,
 r"""
 <details><summary>Answer</summary>
 
-$512\cdot64 = 32{,}768$; $2\cdot5\cdot512\cdot64 = 327{,}680$; three times that, $983{,}040$. A published text has exactly these numbers.
+$512\cdot64 = 32{,}768$; $2\cdot5\cdot512\cdot64 = 327{,}680$; three times that, $983{,}040$. Text C has exactly these numbers.
 
 </details>
 
@@ -531,7 +531,7 @@ No. The proof uses both $s(i, j)$ and $s(j, i)$. Under a causal mask one of the 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 4. Two matrices, one form
 
@@ -630,7 +630,7 @@ print("scores equal: ", torch.allclose(before, after))
 r"""
 <details><summary>Answer</summary>
 
-Queries and keys change, scores and output do not: $W_Q R\,(W_K R^{-\top})^\top = W_Q W_K^\top$. Only the product does anything. So a sentence such as "the query projection learned to emphasise grammar" says nothing that could be checked in $W_Q$ alone; look at $M$, or at the weights.
+Queries and keys change, scores and output do not: $W_Q R\,(W_K R^{-\top})^\top = W_Q W_K^\top$. Only the product does anything. So a sentence such as text C's "The query projection learns to emphasize features relevant for determining what to attend to" says nothing that could be checked in $W_Q$ alone; look at $M$, or at the weights.
 
 </details>
 """
@@ -679,7 +679,7 @@ print(f"1 token:        {times_slower(x[0, :1]):.2f} times as long")
 r"""
 <details><summary>Answer</summary>
 
-The same numbers up to rounding, and exactly as many operations. The fused form saves starting two products and reading $X$ two more times. On one thread of a CPU the ratio for long inputs is near 1, on either side; for a single token the start-up cost counts for more. "Fused is faster" is a statement about a machine: measure on yours.
+The same numbers up to rounding, and exactly as many operations. The fused form saves starting two products and reading $X$ two more times. On one thread of a CPU the ratio for long inputs is near 1, on either side; for a single token the start-up cost counts for more. Whether fused is faster depends on the machine: measure on yours.
 
 </details>
 
@@ -896,7 +896,7 @@ check("qkv_parameters", qkv_parameters)
 """
 **BERT-base** (Devlin et al., 2019): 12 layers, width 768, 12 heads of width 64, 30,522 word pieces, 512 positions. A layer also holds an *output projection* (a square matrix that mixes the heads), a *feed-forward block* (two matrices, to width 3072 and back) and two *LayerNorms* (a factor and a shift for each channel). Above the last layer there is one more square matrix, the *pooler*.
 
-**Predict.** A published text says: 1,769,472 numbers in the three projections of a layer, 21.2 million in all layers, 19% of the model. Which of the three numbers is wrong, if any?
+**Predict.** Text C says: 1,769,472 numbers in the three projections of a layer, 21.2 million in all layers, 19% of the model. Which of the three numbers is wrong, if any?
 """
 
 # %%
@@ -922,7 +922,7 @@ None: all three hold, 19.4% of 109,482,240<!-- shown: 19.4 109,482,240 -->, bias
 
 </details>
 
-**Find the error.** The same text goes on: the projections cost $6nd^2$ operations, 1.8 billion at $n = 512$; "this represents only about 20% of the total attention computation; $QK^\top$ and $AV$ dominate".
+**Find the error.** Text C goes on: the projections cost $6nd^2$ operations, 1.8 billion at $n = 512$, "only about 20% of the total attention computation"; scores and output "dominate for longer sequences".
 
 **Predict.** Attention of a layer: three projections, $QK^\top$, weights times values, output projection. What share do the three projections have at 512 tokens?
 """
@@ -999,7 +999,7 @@ for n in (3 * d // 2, 6 * d):
 r"""
 <details><summary>Answer</summary>
 
-At $n = \tfrac32 d = 1152$ and at $n = 6d = 4608$<!-- shown: 1152 4608 -->, exactly. "Attention is quadratic" starts to matter for the cost at thousands of tokens, not at hundreds.
+At $n = \tfrac32 d = 1152$ and at $n = 6d = 4608$<!-- shown: 1152 4608 -->, exactly. That attention is quadratic starts to matter for the cost at thousands of tokens, not at hundreds.
 
 </details>
 
@@ -1022,16 +1022,16 @@ At $n = \tfrac32 d = 1152$ and at $n = 6d = 4608$<!-- shown: 1152 4608 -->, exac
 """
 ## 8. What published texts say, once more
 
-Each line is in print. Right, wrong, or right under a condition?
+In short words, each with its text (the first is a common form). Right, wrong, or right under a condition?
 
-1. "Keys and values of the same token are the same vector."
-2. "Queries and keys must have the same width; values may have another."
-3. "In self-attention every token can reach every other token."
-4. "A separate projection lets the query learn to emphasise what is looked for."
-5. "Cross-attention: K = V = X_enc W."
-6. "Position 1 attends most strongly to itself (45%)", about an untrained example of five tokens.
-7. "For each element we compute scores for all *other* elements."
-8. "Self-attention: Q = K = V = X" in one text, "Q = K = V = XW" in another.
+1. Keys and values of the same token are the same vector.
+2. Queries and keys must have the same width; values may have another (C).
+3. In self-attention every token can reach every other token (B).
+4. A separate projection lets the query learn to emphasise what is looked for (C).
+5. Cross-attention: K = V = X_enc W (C).
+6. "Position 1 attends most strongly to itself (45%)", about an untrained example of five tokens (C).
+7. For each element we compute scores for all *other* elements (B).
+8. Self-attention: Q = K = V = X (D), Q = K = V = XW (C).
 """
 
 # %%

@@ -18,7 +18,7 @@ r"""
 
 1. split a stream into heads and merge them again without shuffling a number;
 2. write multi-head attention three ways that agree, with one mask for all, per head or per sequence, and check it against PyTorch;
-3. count its parameters and operations, and say what the number of heads changes and what it does not;
+3. (further) count its parameters and operations, and say what the number of heads changes and what it does not;
 4. say what several heads can do that one cannot, and what limits each;
 5. switch off heads of a trained model and measure what each was for.
 
@@ -202,7 +202,7 @@ check("merge_heads", merge_heads)
 
 # %% [markdown]
 r"""
-**Find the error.** A published class takes a query of one length and keys of another, and splits all three with the sizes of the *query*: `K.view(B, L, H, d_k)`, where $B, L$ come from `query.shape`.
+**Find the error.** A class of text E (A to E are listed on the page *What is measured here*) takes a query of one length and keys of another, and splits all three with the sizes of the *query*: `K.view(B, L, H, d_k)`, where $B, L$ come from `query.shape`.
 
 **Predict.** 5 queries and 9 keys: what happens? And a query batch of 4 × 6 with a memory of 2 × 12?
 """
@@ -337,7 +337,7 @@ rest = {
 }
 for name, out in rest.items():
     difference = (out - loop).abs().max().item()
-    print(f"{name:8} and loop: {'equal to rounding' if difference < 1e-12 else difference}")
+    print(f"{name:8} and loop: {'equal up to rounding' if difference < 1e-12 else difference}")
 
 # %%
 q, k, v = (x @ W for W in weights[:3])
@@ -364,7 +364,7 @@ The three forms differ by rounding alone. Of the wrong ones, the scale $1/\sqrt{
 
 # %% [markdown]
 r"""
-**Check yourself.** A class with a single fused projection (no biases except on the output, no mask argument) is offered as a "drop-in" for one with four separate projections with biases, at width 512. By how many parameters do the two differ, and where can it not be dropped in?
+**Check yourself.** In text A a class with a single fused projection (no biases except on the output, no mask argument) is to replace one with four separate projections with biases, at width 512. By how many parameters do the two differ, and where can it not be dropped in?
 
 <details><summary>Answer</summary>
 
@@ -525,7 +525,7 @@ Always `nan` when the weights are wanted. When they are not, it depends on the m
 
 </details>
 
-A few shapes that published classes show for their own modules, on this one:
+A few shapes that texts A, D and E show for their own modules, on this one:
 """
 
 # %%
@@ -544,14 +544,14 @@ except ValueError as error:
 
 # %% [markdown]
 r"""
-The last line comes from the constructor. A published class without that check accepts 7 heads for a width of 512, trains nothing, and fails at the first call with a message about shapes.
+The last line comes from the constructor. The first class of text B, without that check, accepts 7 heads for a width of 512, trains nothing, and fails at the first call with a message about shapes.
 
 Must the heads divide the width? For $d_k = d_{model}/H$, yes. In general $d_k$ is free: T5's largest model has 128 heads of width 128 on a stream of width 1024 (Raffel et al., 2020), and its $W^O$ is $16384 \times 1024$.
 
-Dropout also differs between published classes: on the weights, on the output, or both; 0.1 is the common rate. In `eval()` none of it matters, and there they agree.
+Dropout also differs between the texts: on the weights (A, B and E), or on weights and output (the second class of D); 0.1 is the common rate. In `eval()` none of it matters, and there they agree.
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 6. What it costs
 
@@ -577,7 +577,7 @@ The number of heads cancels: more heads are narrower heads. Both the parameters,
 
 </details>
 
-**Find the error.** "A single head needs $3d^2$ parameters, multi-head attention $4d^2$: only 33% more, for $h$ times the representational capacity."
+**Find the error.** Text E counts $3d^2$ parameters for a single head and $4d^2$ for several: "The additional W^O matrix adds only 33% more parameters while providing h times more representational capacity".
 
 **Predict.** There are two slips: in what is compared, and in what is promised. Find both before you go on.
 """
@@ -648,7 +648,7 @@ for num_heads in (8, 1, 64):
 r"""
 <details><summary>Answer</summary>
 
-Look at your own table. The three forms compute the same numbers with the same operations; what differs is overhead, and how often memory is read. Compare two published sentences with it: "the fused projection is more efficient" (by how much depends on the machine) and "smaller heads are faster" (at a fixed width they cost the same operations, and very small ones tend to be *slower*).
+Look at your own table. The three forms compute the same numbers with the same operations; what differs is overhead, and how often memory is read. Compare two claims with it. Text A fuses the projections "For efficiency": by how much depends on the machine. Text D says of the width of a head "Smaller = faster": at a fixed $d_{model}$ the operations are the same, and very small heads tend to be *slower*.
 
 </details>
 """
@@ -1085,7 +1085,7 @@ As many as one head: three. Equal heads get equal gradients, so they stay equal,
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 11. How many heads are needed?
 
@@ -1163,7 +1163,7 @@ r"""
 
 # %% [markdown]
 r"""
-**Find the error.** Two published rules of thumb: "8 to 16 heads for large models" and "$h = d_{model}/64$".
+**Find the error.** Two rules of text D for the number of heads: "8-16 for large models", and $h = d_{model}/64$.
 
 **Predict.** Which rows obey the second? From which year on does it fail?
 """
@@ -1191,15 +1191,15 @@ Only the first two. 8 to 16 was the scale of 2017 to 2019; large models have 32 
 r"""
 ## 13. What published texts say, once more
 
-Right, wrong, or right under a condition? Decide before you open the answers.
+In short words, each with its text. Right, wrong, or right under a condition? Decide before you open the answers.
 
-1. "Heads run in parallel, on different representation subspaces."
-2. "Different heads capture distinct patterns."
-3. "More expressive without dramatic growth in parameters."
-4. "The ensemble of heads makes the model robust."
-5. "The cost of all heads is similar to one head of full width."
-6. "The number of heads should divide the width."
-7. "The class with a loop over heads is the same as the batched one."
+1. Heads run in parallel, on different representation subspaces (A).
+2. Different heads capture distinct patterns (B).
+3. More expressive without dramatic growth in parameters (B).
+4. The ensemble of heads makes the model robust (D).
+5. The cost of all heads is similar to one head of full width (E).
+6. The number of heads should divide the width (E).
+7. A class with a loop over heads computes multi-head attention (D).
 """
 
 # %% [markdown]
@@ -1212,14 +1212,14 @@ r"""
 4. Not shown. Redundancy was observed; that it is the cause of robustness was not.
 5. Right; the operations are identical.
 6. Right if $d_k = d_{model}/H$; a choice, not a law (T5).
-7. Right, to rounding. Which of the two is faster depends on the machine (section 6).
+7. Right, up to rounding. Which of the two is faster depends on the machine (section 6).
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**Find the error** (section 4). A published class writes `mask.unsqueeze(1).repeat(1, h, 1, 1)` and then fills scores where the mask is 0. Its text says that it "accepts a mask".
+**Find the error** (section 4). The class of text A takes a mask, writes `mask.unsqueeze(1).repeat(1, h, 1, 1)`, and then fills scores where the result is 0.
 
 **Predict.** It gets the causal mask of every textbook, $(S, S)$, with $S = 10$ and $h = 8$. What shape does `repeat` make, and what replaces the line so that masks with 2, 3 and 4 axes work?
 """

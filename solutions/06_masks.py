@@ -16,11 +16,11 @@ r"""
 
 *You will be able to*
 
-1. build causal, padding, window, prefix and document masks, combine them, and say where L ≠ S needs an offset;
+1. build causal and padding masks (further: window, prefix and document masks), combine them, and say where L ≠ S needs an offset;
 2. recognise a leak from a loss that is too good, and write a test that finds it;
 3. say what $-\infty$, $-10^9$ and booleans do to a query with no visible key, in float32 and in float16;
-4. trace a NaN from one empty row through a second layer, and repair its cause;
-5. say what a mask saves (nothing, by itself).
+4. (further) trace a NaN from one empty row through a second layer;
+5. (further) say what a mask saves: nothing, by itself.
 
 *You need* chapter 03 for attention and the softmax, chapter 05 for heads and the small Transformer. Its positions are *learned*: one vector for each place, added to the token's (chapter 07).
 
@@ -111,7 +111,7 @@ The first two. The third is the same table inverted, which is right where True m
 r"""
 ## 2. What a leak looks like
 
-Data with nothing to learn: sequences of random digits. Each next digit is one of ten, all equally likely, so no honest model can have a mean loss below $\ln 10 = 2.303$ nats. (The loss is $-\ln$ of the probability given to what came; a *nat* is its unit.) That floor is the **entropy** of the data.
+Data with nothing to learn: sequences of random digits. Each next digit is one of ten, all equally likely, so no model that sees the past alone can have a mean loss below $\ln 10 = 2.303$ nats. (The loss is $-\ln$ of the probability given to what came; a *nat* is its unit.) That floor is the **entropy** of the data.
 
 A small Transformer is trained twice on such digits, 16 positions at a time. One mask is right. The other has its diagonal one too high: query $i$ sees key $i + 1$, which is the digit that it must predict.
 """
@@ -438,7 +438,7 @@ Every pad takes a share of every token's weight, so the outputs move further wit
 
 </details>
 
-**Find the error.** "Padding mask: for efficiency."
+**Find the error.** "Padding mask for efficiency", says text D (A to E are listed on the page *What is measured here*).
 
 **Predict.** Count the operations of the layer with and without the mask.
 """
@@ -526,7 +526,7 @@ Every "a" as well. The number for padding must be reserved: no token may have it
 **Left or right?** For writing, batches are often padded on the *left*, so that all sequences end at the same place and the next token is the last row of each. Then the causal rows of the pads see nothing but pads, which are hidden: they are empty. And positions must be counted from the first real token, or the sentence seems to start later.
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 5. Windows, prefixes, documents
 
@@ -745,7 +745,7 @@ except ValueError as error:
 
 `(2, 1, 4, 4)`. With `|` the future is visible wherever the key is real, and padding is visible wherever it is in the past: both rules are lost.
 
-A published `combine_masks` without this check raises an `IndexError` when it gets no arguments. Otherwise it is right, for padding on the right; on the left it makes empty rows (section 8).
+Text D's `combine_masks`, without this check, raises an `IndexError` when it gets no arguments. Otherwise it is right, for padding on the right; on the left it makes empty rows (section 8).
 
 </details>
 
@@ -765,7 +765,7 @@ Only the decoder padded on the left: its first rows are pads, which may see noth
 
 </details>
 
-**The shape.** A mask is broadcast to the scores, `(B, H, L, S)`: axes are matched from the right. A published module (one fused projection; $-\infty$ filled in place; weights returned after dropout, see chapter 03) promises a mask "for padding, causal, etc." and broadcasts whatever it gets.
+**The shape.** A mask is broadcast to the scores, `(B, H, L, S)`: axes are matched from the right. Text B's module (one fused projection; $-\infty$ filled in place; weights returned after dropout, see chapter 03) promises a mask "for padding, causal attention, etc." and broadcasts whatever it gets.
 
 **Predict.** Four sequences, four heads, six queries and keys; two keys of the second sequence are padding. Which of the three shapes below hide the right keys?
 """
@@ -788,7 +788,7 @@ r"""
 
 Only `(B, 1, 1, S)`. With $B = H$ the two others run without an error: the batch axis is matched with the heads. Now head 1 of *every* sequence hides two keys, and the other heads hide nothing. If $B$ is neither 1 nor $H$, the same line raises an error, so whether the mistake is noticed depends on the size of the batch. `(B, S)` is worse: whenever $B = L$ it broadcasts as a table of queries and keys, and row $i$ of every sequence gets the mask of sequence $i$.
 
-Always insert the axes yourself. `mask.unsqueeze(0).unsqueeze(1)`, as another published module does for every mask, is right for a table `(L, S)` only.
+Always insert the axes yourself. `mask.unsqueeze(0).unsqueeze(1)`, as a module of text D does for every mask, is right for a table `(L, S)` only.
 
 </details>
 """
@@ -923,7 +923,7 @@ bfloat16 has the range of float32 and behaves like it.
 r"""
 **Large scores.** Finite numbers have a second fault: a larger score outweighs them.
 
-**Predict.** A hidden key has a score of 20,000 and -10,000 is *added*. Who gets the weight? And if the mask is added before the division by $\sqrt{d_k}$, as one text writes it: does it matter for $-\infty$, and for -10,000 with $d_k = 64$?
+**Predict.** A hidden key has a score of 20,000 and -10,000 is *added*. Who gets the weight? And if the mask is added before the division by $\sqrt{d_k}$, as it is sometimes written: does it matter for $-\infty$, and for -10,000 with $d_k = 64$?
 """
 
 # %%
@@ -999,7 +999,7 @@ def masked_softmax(scores, attn_mask):
 check("masked_softmax", masked_softmax)
 # hint("masked_softmax")
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 8. One empty row, and a model full of NaN
 
@@ -1090,7 +1090,7 @@ All 64, and all 64 after clipping: the norm is `nan`, and dividing by it makes e
 
 </details>
 
-**Find the error.** A published list of symptoms says: "NaN in attention: clip the gradients, check float16." When the NaN appears in the *forward* pass, before any gradient exists, look for empty rows first. The usual culprit: a batch padded on the left, under a causal mask.
+**Find the error.** A list of symptoms in text D answers "NaN in attention" with "Gradient clipping, fp16 precision issues". When the NaN appears in the *forward* pass, before any gradient exists, look for empty rows first. The usual culprit: a batch padded on the left, under a causal mask.
 
 **Predict.** Three sequences of 6, 4 and 1 real tokens among 6, padded on the left, two unguarded layers. How many of the 18 rows are lost after each?
 """
@@ -1149,14 +1149,14 @@ Whenever the weights are asked for, and in `eval` without gradients even when th
 
 </details>
 
-The same list names two more symptoms: all weight on the first token, and uniform weights. Neither need be an error; chapter 13 comes back to both.
+Text D's list names two more symptoms: all weight on the first token, and uniform weights. Neither need be an error; chapter 13 comes back to both.
 """
 
 # %% [markdown]
 r"""
 ## 9. Find the leak
 
-Many checklists say "verify causality", without a word on how. The definition says how: output $i$ may depend on inputs $0 \dots i$ only. So change the input *after* $i$ in any way, and see whether output $i$ moves.
+"Verify causality", says text D, like many checklists, without a word on how. The definition says how: output $i$ may depend on inputs $0 \dots i$ only. So change the input *after* $i$ in any way, and see whether output $i$ moves.
 
 A hasty test changes the last position and looks at the first output. **Predict.** Five attentions with a leak, three without. Which of the leaks does the hasty test miss?
 """
@@ -1283,7 +1283,7 @@ No. A leak is in the code, not in what was learned, so it shows before the first
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 10. What a mask costs, and what it does not save
 
@@ -1475,7 +1475,7 @@ r"""
 r"""
 ## 13. Find the error: two more published claims
 
-**A language model's weights?** A published example shows five positions and these weights, "as they might emerge in a language model" (claim 06-05 of the site's page *What is measured here*).
+**A language model's weights?** Text C shows five positions and these weights: "This pattern might emerge in a language model" (claim 06-05).
 
 **Predict.** Row by row: how much weight is on the future? Can a causal model produce this table?
 """
@@ -1506,7 +1506,7 @@ Masking a score with -inf and dropping the weight afterwards are the same thing 
 
 # %% [markdown]
 """
-**Three masks for one model?** "For masked language modelling, combine: a padding mask for efficiency, a causal mask for autoregression, a random mask as in BERT" (claim 06-09).
+**Three masks for one model?** Text D, "For masked language modeling": "Padding mask for efficiency", "Causal mask for autoregression", "Random mask for BERT-style pre-training" (claim 06-09).
 
 <details><summary>Answer</summary>
 
@@ -1730,7 +1730,9 @@ for cap, (name, colour, at, there, style) in looks.items():
     plotting.line(left, before, after, name, colour, at, style)
     plotting.line(right, many, torch.tensor(slopes), name, colour, there, style)
 left.set(xlabel="score before the cap", ylabel="score after it", ylim=(-110, 110))
-_ = right.set(xlabel="spread of the scores", ylabel="gradient norm", xscale="log", ylim=(0, 1.6))
+_ = right.set(
+    xlabel="spread of the scores", ylabel="gradient at the scores", xscale="log", ylim=(0, 1.6)
+)
 
 # %% [markdown]
 r"""
@@ -1836,6 +1838,14 @@ r"""
 The packed documents of section 5 once more, read by a twin of the causal model of section 2 that has its weights and your parts: your masks, your `masked_softmax` inside its attention, your `leaks_future` as the judge. What you have not passed yet is the course's. In *padded on the left* the first document is declared padding, so half of all rows see nothing.
 """
 
+# %%
+generator = torch.Generator().manual_seed(6)
+packed = torch.cat([counting_rows(256, length, generator) for length in (16, 17)], dim=1)
+documents = torch.tensor([[0] * 16 + [1] * 16])
+model = row_models[0][0]
+restarted = copy.deepcopy(model)  # the second document's places begin again
+restarted.position.weight.data[16:] = model.position.weight[:16]
+
 
 # %%
 @torch.no_grad()
@@ -1855,7 +1865,8 @@ def experiment(parts):
         ("padded on the left", restarted, causal & real),
     ):
         twin.load_state_dict(trained_model.state_dict())
-        found[name] = losses_by_place(twin, packed, mask)[16:23].mean()
+        logits = twin(packed[:, :-1], mask)
+        found[name] = F.cross_entropy(logits[:, 16:23].mT, packed[:, 17:24])
     for offset in (0, 1):
         attention_only = partial(twin.blocks[0], attn_mask=parts.causal_mask(32, 32, offset))
         found[f"offset {offset} leaks"] = parts.leaks_future(attention_only, 32, 32)

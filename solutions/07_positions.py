@@ -17,7 +17,7 @@ r"""
 *You will be able to*
 
 1. show that attention alone does not know the order of its tokens, and test any layer for it;
-2. write sinusoidal encodings, ALiBi's biases and RoPE and, in the further sections, Shaw's vectors, T5's buckets and RoPE's other pairing;
+2. write sinusoidal encodings and RoPE and, in the further sections, ALiBi's biases, Shaw's vectors, T5's buckets and RoPE's other pairing;
 3. prove that scores under RoPE depend on the distance only, and find a rotation that is wrong;
 4. stretch a model with RoPE to longer texts in three ways;
 5. say, from a measurement, which schemes still work far beyond the length of training, and for which task.
@@ -126,7 +126,7 @@ for panel, rows, names, title in zip(
 
 # %% [markdown]
 r"""
-**Find the error.** "Self-attention is permutation-invariant: swapping two inputs does not change the output." Two published texts say so.
+**Find the error.** "Attention is permutation-invariant: swapping input positions doesn't change output", says text D (A to E are listed on the page *What is measured here*); text E says the same.
 
 **Predict.** Four layers, one shuffle. Which are invariant, which equivariant, which neither?
 
@@ -216,7 +216,7 @@ The first answer adds to each token a vector that depends on its position alone.
 
 $$\mathrm{pe}[p, 2i] = \sin(p\,\omega_i),\qquad \mathrm{pe}[p, 2i+1] = \cos(p\,\omega_i),\qquad \omega_i = 10000^{-2i/d}$$
 
-A published text calls $i$ "the dimension index". It is the index of the pair: each frequency serves two features.
+Text E calls $i$ the "dimension index". It is the index of the pair: each frequency serves two features.
 
 **Predict.** Width $d = 4$. Which frequencies are there, and what is the row of position 0? At which later position does the first pair come closest to its starting point?
 """
@@ -270,7 +270,7 @@ check("sinusoidal_encoding", sinusoidal_encoding)
 
 # %% [markdown]
 r"""
-**Predict.** The table is drawn for 64 positions and width 32: one row per position, one column per feature. (A published caption swaps the two.) Where do you see fast change, and where none? To the right of it is $\mathrm{pe}[p]\cdot\mathrm{pe}[p']$ for all pairs of positions. What does a line parallel to the diagonal look like?
+**Predict.** The table is drawn for 64 positions and width 32: one row per position, one column per feature. (Text E's caption swaps the two.) Where do you see fast change, and where none? To the right of it is $\mathrm{pe}[p]\cdot\mathrm{pe}[p']$ for all pairs of positions. What does a line parallel to the diagonal look like?
 """
 
 # %% mystnb={"image": {"alt": "Left: the encoding table, 64 positions by 32 features. Left columns flicker from row to row, right ones hardly change. Right: dot products of all pairs of positions, bright on the diagonal and constant along every line parallel to it."}}
@@ -349,7 +349,7 @@ Because of the two addition theorems
 
 $$\sin(a + b) = \sin a\cos b + \cos a \sin b,\qquad \cos(a+b) = \cos a\cos b - \sin a\sin b,$$
 
-the row of position $p + \Delta$ is the row of $p$ times a matrix $M_\Delta$ that does not depend on $p$. One published text prints the first theorem and leaves the second out; both are needed; otherwise half of the features are left behind.
+the row of position $p + \Delta$ is the row of $p$ times a matrix $M_\Delta$ that does not depend on $p$. Text E prints the first theorem and leaves the second out. Without it half of the features are left behind.
 
 **Predict.** What does $M_\Delta$ look like: where are its zeros? And what is $M_{-\Delta}$?
 """
@@ -413,7 +413,7 @@ check("shift_matrix", shift_matrix)
 r"""
 ## 4. A bug that ships
 
-This class appears in published code, in more than one place. The models that use it take the batch first, (B, L, d), as all models in this course do. The code runs, and the loss falls.
+This is the class of text E. The model that uses it takes the batch first, (B, L, d), as all models in this course do. The code runs, and the loss falls.
 
 **Predict.** Read the last line of `forward`. What is `x.size(0)`?
 """
@@ -510,7 +510,7 @@ first, second = layer(repaired(x)).detach()
 gap = (first[sentences[0].index("cat")] - second[sentences[1].index("cat")]).abs().max()
 print(f"cat in both sentences: outputs differ by {gap:.2f}")
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 5. Learned positions
 
@@ -536,31 +536,12 @@ r"""
 
 There is no row 101, so there is no answer. Enlarging the table does not help: a row that no training text reached keeps its random initial values.
 
-"Learned positions are better for texts of fixed length", says one published text. Vaswani et al. compared: "nearly identical results" (Table 3, row E). Section 11 measures both, within the trained length and beyond.
+Learned positions are "Better for fixed-length sequences", says text D. Vaswani et al. compared: "nearly identical results" (Table 3, row E). Section 11 measures both, within the trained length and beyond.
 
 </details>
 """
 
-# %% [markdown]
-r"""
-**One interface for all schemes.** The model of section 11 calls its scheme in four places, and each scheme acts in one or two of them. In the others it adds or changes nothing. In outline:
-
-```python
-x = x + scheme.embed(...)                            # before the first layer
-query, key = scheme.rotate(query, key, ...)          # in every layer
-scores = query @ key.mT / sqrt(d_k) + scheme.bias(...)
-out = softmax(scores) @ value + scheme.value_term(...)
-```
-
-| place | what happens there | which schemes act |
-|---|---|---|
-| `embed` | a vector is added to each token's vector | sinusoidal, learned |
-| `rotate` | queries and keys are rotated | RoPE |
-| `bias` | a number is added to each score | Shaw, T5, ALiBi, DeBERTa |
-| `value_term` | a vector is added to each average of values | Shaw |
-"""
-
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 6. Distances instead of positions: ALiBi
 
@@ -586,7 +567,7 @@ print("6 heads: 1 /", [round(1 / slope, 1) for slope in positions.alibi_slopes(6
 r"""
 <details><summary>Answer</summary>
 
-1/2, 1/4, … 1/256, set before training; no parameters. (A published text says "learned slopes". They are not.) The steepest head sees 8 places, the flattest 1024.<!-- shown: 8 1024 256.0 --> Sixteen heads start at $1/\sqrt 2$ and also end at 1/256, in steps of $\sqrt 2$. Where $H$ is not a power of two, the slopes of the largest power below come first, then every other slope of twice as many heads: that is the order in the authors' code, and BLOOM uses it.
+1/2, 1/4, … 1/256, set before training; no parameters. (Text E speaks of "a learned slope bias". It is not learned.) The steepest head sees 8 places, the flattest 1024.<!-- shown: 8 1024 256.0 --> Sixteen heads start at $1/\sqrt 2$ and also end at 1/256, in steps of $\sqrt 2$. Where $H$ is not a power of two, the slopes of the largest power below come first, then every other slope of twice as many heads: that is the order in the authors' code, and BLOOM uses it.
 
 </details>
 
@@ -772,7 +753,7 @@ r"""
 
 # %% [markdown]
 r"""
-**One number instead of a vector.** T5 (Raffel et al., 2020) simplifies the idea: each head learns one *number* for each distance, added to the score whatever the query asks. A published text calls Shaw's vectors "a bias added to the scores". What Shaw adds depends on the query, through a product with a vector of width $d_k$; a plain number per distance is T5's bias.
+**One number instead of a vector.** T5 (Raffel et al., 2020) simplifies the idea: each head learns one *number* for each distance, added to the score whatever the query asks. Text A calls Shaw's vectors a "relative position bias". What Shaw adds depends on the query, through a product with a vector of width $d_k$; a plain number per distance is T5's bias.
 """
 
 # %% [markdown]
@@ -903,7 +884,7 @@ because the transpose of a rotation is its inverse.
 
 # %% [markdown]
 r"""
-A wider vector is split into pairs, each with its own speed $\theta_i = 10000^{-2i/d_k}$, the frequencies of section 2. **Queries and keys are each rotated by their own positions.** One published formula writes $n$ for both, and then nothing is left of the rotation: $R^\top_{n\theta} R_{n\theta} = I$.
+A wider vector is split into pairs, each with its own speed $\theta_i = 10000^{-2i/d_k}$, the frequencies of section 2. **Queries and keys are each rotated by their own positions.** The formula of text E writes $n$ for both, and then nothing is left of the rotation: $R^\top_{n\theta} R_{n\theta} = I$.
 
 By hand, one pair: $q = (1, 0)$ at $m = 1$, $k = (1, 0)$ at $n = 3$, $\theta = 1$.
 
@@ -996,7 +977,7 @@ check("rope_interleaved", rope_interleaved)
 r"""
 **What it promises, checked.** Three properties make a RoPE: lengths are kept, scores depend on the distance alone, and a token's rotation uses nothing but its own position.
 
-**Predict.** Left: *one* query and *one* key, put at all positions. Right: new random vectors at each position, as in a published figure "Position bias with RoPE". What do you see in each?
+**Predict.** Left: *one* query and *one* key, put at all positions. Right: new random vectors at each position, as in text D's figure of the "Position bias with RoPE". What do you see in each?
 """
 
 # %% mystnb={"image": {"alt": "Two 24 by 24 maps of scores under RoPE. Left, one query and one key at all positions: every diagonal has one colour. Right, other vectors at each position: noise without any diagonal."}}
@@ -1032,11 +1013,11 @@ for start in (1, 1000, 100_000):
 r"""
 <details><summary>Answer</summary>
 
-Left, every diagonal has one colour: a **Toeplitz** matrix, $s_{mn} = g(n - m)$. It need not be symmetric, nor fall with the distance. On the right there is noise, because the vectors vary more than the rotation changes them: the published figure shows its random numbers. To see what a mechanism does, hold everything else still.
+Left, every diagonal has one colour: a **Toeplitz** matrix, $s_{mn} = g(n - m)$. It need not be symmetric, nor fall with the distance. On the right there is noise, because the vectors vary more than the rotation changes them: text D's figure shows its random numbers. To see what a mechanism does, hold everything else still.
 
 </details>
 
-**Find the error.** A published class makes tables of cosines for 2048 positions and says "RoPE works in generation". Its `forward(q, k)` takes as many rows of the table as `q` has.
+**Find the error.** The class of text D makes tables of cosines for 2048 positions. Its `forward(q, k)` takes as many rows of the table as `q` has.
 
 **Predict.** A model generates token 9 with a cache that holds the nine keys before it. Which position does the query get?
 """
@@ -1250,7 +1231,7 @@ The weights stay, since they come from queries and keys. The outputs move: each 
 r"""
 ## 10. Reading beyond the training length
 
-"RoPE extrapolates to longer sequences", say several texts. It sees nothing but distances; but beyond the training length there are *new* distances, and with them angles that the model never met.
+"Better extrapolation to longer sequences" is what text D promises of RoPE. It sees nothing but distances; but beyond the training length there are *new* distances, and with them angles that the model never met.
 
 **Predict.** $d_k = 16$, trained on 64 tokens. How many of the eight pairs make a full turn within 64 positions? What do the others meet at a distance of 512?
 """
@@ -1320,6 +1301,25 @@ def interpolate_positions(positions, trained_length, target_length):
 # %%
 check("interpolate_positions", interpolate_positions)
 # hint("interpolate_positions")
+
+# %% [markdown]
+r"""
+**One interface for all schemes.** The model of the next section calls its scheme in four places, and each scheme acts in one or two of them. In the others it adds or changes nothing. In outline:
+
+```python
+x = x + scheme.embed(...)                            # before the first layer
+query, key = scheme.rotate(query, key, ...)          # in every layer
+scores = query @ key.mT / sqrt(d_k) + scheme.bias(...)
+out = softmax(scores) @ value + scheme.value_term(...)
+```
+
+| place | what happens there | which schemes act |
+|---|---|---|
+| `embed` | a vector is added to each token's vector | sinusoidal, learned |
+| `rotate` | queries and keys are rotated | RoPE |
+| `bias` | a number is added to each score | Shaw, T5, ALiBi, DeBERTa |
+| `value_term` | a vector is added to each average of values | Shaw |
+"""
 
 # %% [markdown]
 r"""
@@ -1640,7 +1640,7 @@ check("llama3_frequencies", llama3_frequencies)
 
 # %% [markdown]
 r"""
-**Predict.** The recorded RoPE models of section 11, read without further training at 2, 4 and 8 times their length: which of the four ways comes first on text, and which on copying? $d_k$ is 16 there: eight pairs, of which three made a full turn in training.
+**Predict.** The recorded RoPE models of section 11, read without further training at 2, 4 and 8 times their length: which of the four ways comes first on text, and which on copying? $d_k$ is 16 there: eight pairs, of which three made a full turn in training on text (64 tokens), two on copying (32).
 """
 
 # %%
@@ -1662,7 +1662,7 @@ for (task, what), rows in stretched.items():
 r"""
 <details><summary>Answer</summary>
 
-YaRN comes first on both from four times on, and Llama 3's rule second: 1.87 and 2.16 on text at eight times, 0.76 and 0.53 on copying.<!-- shown: 1.87 2.16 0.76 0.53 --> At twice the length NTK-aware is as good as either on text. So the rule that a released model uses is not the best here, without further training and with $d_k = 16$. Llama 3.1 was trained on with its new frequencies; nothing here measures that.
+YaRN comes first on both from four times on, and Llama 3's rule second: 1.87 and 2.16 on text at eight times, 0.76 and 0.53 on copying.<!-- shown: 1.87 2.16 0.76 0.53 --> At twice the length NTK-aware is better than either on text: 1.44, compared with 1.47 and 1.49.<!-- shown: 1.44 1.47 1.49 --> So the rule that a released model uses is not the best here, without further training and with $d_k = 16$. Of the released model itself this says nothing: its report gives the base, 500,000, and a training in six stages of growing length (Grattafiori et al., 2024, sections 3.2 and 3.4.2); the factor of 8 is in its code alone.
 
 </details>
 
@@ -1697,16 +1697,16 @@ The ramp, and in it a single pair. The second pair made 1.6 turns in training: L
 r"""
 ## 13. Find the error: what published texts say
 
-Right, wrong, or right under a condition? (The site's page *What is measured here* lists these and more claims of this chapter.)
+In short words, each with its text. Right, wrong, or right under a condition? (The page *What is measured here* lists these and more claims of this chapter.)
 
-1. "Self-attention is permutation-invariant."
-2. "Sinusoids let a model handle sequences longer than in training."
-3. "RoPE gives long-context generalisation."
-4. "Learned embeddings cannot extrapolate."
-5. "ALiBi avoids position embeddings, and its slopes are learned."
-6. "T5 and DeBERTa use relative encodings."
-7. A demo prints the shapes of queries before and after RoPE: "encodes relative positions via rotation".
-8. A class `RelativeAttention` makes a table of vectors and the matrix of their numbers, both right; its `forward` is `pass  # implementation details`.
+1. Self-attention is permutation-invariant (D and E).
+2. Sinusoids let a model handle sequences longer than in training (D and E).
+3. RoPE gives long-context generalisation (E).
+4. Learned embeddings cannot extrapolate (D).
+5. ALiBi avoids position embeddings, and its slopes are learned (E).
+6. T5 and DeBERTa use relative encodings (E).
+7. A demonstration prints the shapes of queries before and after RoPE: "Encodes relative positions via rotation" (D).
+8. A class `RelativeAttention` makes a table of vectors and the matrix of their numbers, both right; its `forward` ends in `pass` (A).
 """
 
 # %% [markdown]
@@ -1727,7 +1727,7 @@ r"""
 
 # %% [markdown]
 r"""
-**And one to run.** A published model multiplies its embeddings by $\sqrt{d}$ before it adds the table, "as in the original paper", with embeddings from `nn.Embedding`.
+**And one to run.** Text E's model multiplies its embeddings by $\sqrt{d}$ before it adds the table, as Vaswani et al. (2017) did, with embeddings from `nn.Embedding`.
 
 **Predict.** $d = 512$. How large (root mean square) are the words, and how large the positions?
 """

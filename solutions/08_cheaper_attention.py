@@ -66,9 +66,9 @@ recalls = measure.read_record("chapter_08_recall")
 r"""
 ## 1. Which cost?
 
-"Attention is quadratic, and that is the bottleneck." The first half is right. Whether it is *the* bottleneck depends on what else the layer does: four projections take $8nd^2$ operations and a feed-forward layer $16nd^2$, against $4n^2d$ for scores and averages.
+"The quadratic attention complexity is often the first bottleneck", says text E (A to E are listed on the page *What is measured here*). Whether it is depends on what else the layer does: four projections take $8nd^2$ operations and a feed-forward layer $16nd^2$, against $4n^2d$ for scores and averages.
 
-A published table of costs lists only attention and feed-forward; it leaves out the projections, and gives the memory as $n^2$ where $H$ heads hold $Hn^2$ numbers.
+Text E's table of costs lists only attention and feed-forward; it leaves out the projections, and gives the memory as $n^2$ where $H$ heads hold $Hn^2$ numbers.
 
 **Predict.** At a width of 512, from which length on does attention cost more than its own projections? And more than everything else together?
 """
@@ -188,7 +188,7 @@ check("kv_cache_bytes", kv_cache_bytes)
 
 # %% [markdown]
 r"""
-**Find the error.** "Grouped-query attention, as used in LLaMA-2 and Mistral." "Multi-query attention, as used in PaLM, StarCoder and Falcon." The sizes below are those of the published configurations and papers: layers, key/value heads, width of a head.
+**Find the error.** Text D on grouped-query attention: "Used in LLaMA-2, Mistral"; on multi-query attention: "Used in: PaLM, StarCoder, Falcon". The sizes below are those of the published configurations and papers: layers, key/value heads, width of a head.
 
 **Predict.** The 70-billion-parameter Llama 2 is ten times as large as the 7-billion one. Whose cache is larger, per token?
 """
@@ -294,9 +294,9 @@ None exactly: with 4 heads ours takes 0.29 at 2048 tokens and 0.48 at 8192<!-- s
 
 # %% [markdown]
 r"""
-So "MQA is 2 to 4 times faster" and, in the same text, "1.3 to 1.5 times" can each be right or wrong: it depends on the code, on the length, and on whether one new token or a whole text is meant. A whole text costs the same operations as before.
+So text D's "2-4x speedup" of multi-query attention and, further down, 1.3 to 1.5 times can each be right or wrong: it depends on the code, on the length, and on whether one new token or a whole text is meant. A whole text costs the same operations as before.
 
-What of the promised "minimal loss of quality"? Sections 3 and 5 measure it.
+What of the promised "minimal quality loss"? Sections 3 and 5 measure it.
 """
 
 # %% [markdown]
@@ -473,7 +473,7 @@ The task is a toy, and one head would be enough for it. On language models DeepS
 r"""
 ## 4. A window
 
-Most of what a token needs is near it. A **window** lets each query see only the last $w$ keys, its own among them (Child et al., 2019; Jiang et al., 2023). A published listing builds the mask of such a window, adds it to the full table of scores, and prints: "Sliding window: $O(n\cdot w)$, vs $O(n^2)$ for standard". The line is a string constant in the program.
+Most of what a token needs is near it. A **window** lets each query see only the last $w$ keys, its own among them (Child et al., 2019; Jiang et al., 2023). A listing of text D builds the mask of such a window, fills the full table of scores with it, and prints that this costs $O(n\cdot w)$ instead of $O(n^2)$. The line is a string constant in the program.
 
 Count instead: a mask on all scores, and a *banded* computation, which only ever makes the scores near the diagonal.
 
@@ -545,7 +545,7 @@ check("sliding_window_attention", sliding_window_attention)
 
 # %% [markdown]
 r"""
-**How many keys is a window of 256?** Four conventions are in print: half of $w$ to each side (Longformer; in code `w // 2`); $w$ to each side; the last $w$ keys, the query's own included (Hugging Face's Mistral); and the $w$ keys before the query's own (Mistral's own code; chapter 06 compares the two).
+**How many keys is a window of 256?** Four conventions are in print: half of $w$ to each side (Longformer; in text B's code `w // 2`); $w$ to each side (text D); the last $w$ keys, the query's own included (Hugging Face's Mistral); and the $w$ keys before the query's own (Mistral's own code; chapter 06 compares the two).
 
 **Predict.** How many keys does an inner query see under each, and which of the masks suit a model that generates text?
 """
@@ -565,7 +565,7 @@ for name, mask in conventions.items():
 """
 <details><summary>Answer</summary>
 
-257, 513, 256 and 257.<!-- shown: 257 513 256 257 --> Only the last two are causal. The first, called *local attention mask* in a published text and recommended there for language models, lets every token see 128 of its successors; it must be combined with a causal mask. The text's example also calls a `model` that is never defined.
+257, 513, 256 and 257.<!-- shown: 257 513 256 257 --> Only the last two are causal. The first, `create_local_attention_mask` in text B, lets every token see 128 of its successors; in a language model it must be combined with a causal mask. The text's example also calls a `model` that is never defined.
 
 </details>
 
@@ -658,7 +658,7 @@ _ = axes.set(ylim=(0, 1.14), xlim=(3.6, 190))
 r"""
 <details><summary>Answer</summary>
 
-- Full attention, grouped and multi-query recall everything, from lists four times as long as in training. On this task "minimal loss" is no loss; the papers report a small one on real text, and groups were introduced to make up for it.
+- Full attention, grouped and multi-query recall everything, from lists four times as long as in training. On this task the minimal loss is none; the papers report a small one on real text, and groups were introduced to make up for it.
 - The window knows what it still sees. Two layers of it reach $2 \cdot 15$ tokens back, and most of a longer list lies before that.
 - One layer that sees everything is enough here, and the hybrid recalls everything.
 
@@ -692,7 +692,7 @@ Because they do not reach farther. The number of pairs within reach of a questio
 r"""
 ## 6. A published table, measured again
 
-The table's columns: time and space as formulas; quality as *Excellent* (MHA, Flash), *Very good* (MQA, GQA), *Good* (window, learned sparsity), *Fair* (linear); and speeds at 2048 tokens. The last two come without an experiment.
+The table is text D's. Its columns: time and space as formulas; quality as *Excellent* (MHA, Flash), *Very good* (MQA, GQA), *Good* (window, learned sparsity), *Fair* (linear); and speeds at 2048 tokens. The last two come without an experiment.
 
 *Flash* is exact attention computed in tiles, as PyTorch's SDPA does it here (chapter 09). *Linear* replaces the softmax so that the whole past fits into one table of fixed size (section 10).
 
@@ -943,7 +943,7 @@ for name, call in (("mask on all scores", dense), ("touched blocks", sparse)):
 r"""
 **BigBird** (Zaheer et al., 2020) draws its pattern in whole blocks from the start. Each block of queries sees its neighbours, $w$ keys; the global tokens, $g$ keys; and blocks drawn at random, $r$ keys: $n\cdot(w + g + r)$ in all. (The global tokens themselves see everything.)
 
-**Predict.** 64 blocks of 64 tokens; a block sees itself and one neighbour to each side, one global block, two random ones. After how many layers has every block heard of every other, with the neighbours alone, and with each of the additions?
+**Predict.** 64 blocks of 64 tokens; a block sees itself and one neighbour to each side, one global block, two random ones. After how many layers has every block heard from every other, with the neighbours alone, and with each of the additions?
 """
 
 
@@ -1015,7 +1015,7 @@ The keys per query hardly change when $n$ doubles, so the cost is linear: $n(w +
 r"""
 ## 9. Sparse weights are not cheap weights
 
-"Learnable sparsity: the attention weights predict a sparsity mask." That is not what Correia et al. (2019) do. They replace the softmax by **entmax**, whose weights can be exactly 0. Its shape α is learned for each head: α = 1 is softmax, α = 2 is **sparsemax**, which takes those weights (none negative, sum 1) that are nearest to the scores (Martins and Astudillo, 2016).
+"Use attention weights to predict sparsity mask", says text D of Correia et al. (2019). That is not what they do. They replace the softmax by **entmax**, whose weights can be exactly 0. Its shape α is learned for each head: α = 1 is softmax, α = 2 is **sparsemax**, which takes those weights (none negative, sum 1) that are nearest to the scores (Martins and Astudillo, 2016).
 
 **Predict.** Scores 1.2, 1.0 and -1. Sparsemax subtracts a threshold and cuts off at 0, and the rest must sum to 1. Work it out by hand. How much cheaper than softmax is it?
 """
@@ -1035,7 +1035,7 @@ for alpha in (1.2, 1.5, 2.0):
 r"""
 <details><summary>Answer</summary>
 
-The threshold is 0.6: $1.2 - 0.6 = 0.6$ and $1.0 - 0.6 = 0.4$<!-- shown: 0.6 0.4 -->; -1 falls below it. And it saves nothing: every one of the $n^2$ scores is computed before one knows which are cut off. Such weights are easier to read, not cheaper. The published table's $O(nkd)$ for "sparse (learned)" would need an oracle that names the $k$ keys beforehand; section 13 gambles on one.
+The threshold is 0.6: $1.2 - 0.6 = 0.6$ and $1.0 - 0.6 = 0.4$<!-- shown: 0.6 0.4 -->; -1 falls below it. And it saves nothing: every one of the $n^2$ scores is computed before one knows which are cut off. Such weights are easier to read, not cheaper. The $O(nkd)$ of text D's table for "Sparse (Learned)" would need an oracle that names the $k$ keys beforehand; section 13 gambles on one.
 
 </details>
 
@@ -1085,7 +1085,7 @@ for n in (32, 64, 128, 1024):
 r"""
 <details><summary>Answer</summary>
 
-For $n > d_k$: $4n^2d_k$ against about $4nd_k^2$. The normaliser costs a little more. A published table says $O(nd^2)$; with $H$ heads it is $H n d_k^2 = n\,d\,d_k$, a factor of $H$ less.
+For $n > d_k$: $4n^2d_k$ against about $4nd_k^2$. The normaliser costs a little more. Text D's table says $O(nd^2)$; with $H$ heads it is $H n d_k^2 = n\,d\,d_k$, a factor of $H$ less.
 
 </details>
 """
@@ -1121,7 +1121,7 @@ check("linear_attention", linear_attention)
 
 # %% [markdown]
 r"""
-**Find the error.** "Linear attention approximates softmax attention." Make the same queries and keys four times as large, and the softmax becomes sharp. Does the other kernel follow?
+**Find the error.** "Approximate softmax attention with linear complexity" is the goal of linear attention in text D. Make the same queries and keys four times as large, and the softmax becomes sharp. Does the other kernel follow?
 
 **Predict.** The largest weight in a row of 64, on average: softmax and elu + 1, before and after.
 """
@@ -1225,7 +1225,7 @@ check("causal_linear_attention", causal_linear_attention)
 
 # %% [markdown]
 """
-**Check yourself.** A published class of linear attention takes no mask and sums over all keys; its text recommends it for language models. What does the test for leaks (chapter 06) say, and can a mask be added?
+**Check yourself.** Text D's class of linear attention takes no mask and sums over all keys; the text recommends it for "Real-time inference". What does the test for leaks (chapter 06) say, and can a mask be added?
 
 <details><summary>Answer</summary>
 
@@ -1380,7 +1380,7 @@ r"""
 
 **Linformer** (Wang et al., 2020) projects the $n$ keys to $r$ *mixtures* (weighted sums) of them, and the values likewise, with learned matrices $E, F$ of $n \times r$. The softmax then has $r$ entries per query: $O(nr)$.
 
-**Predict.** A published text writes $K' = KE$ with $E \in \mathbb R^{n\times k}$. With $K$ of shape $n \times d$, is the product defined? How should it read?
+**Predict.** Text D writes $K' = KE$ with $E \in \mathbb R^{n\times k}$. With $K$ of shape $n \times d$, is the product defined? How should it read?
 """
 
 # %%
@@ -1521,7 +1521,7 @@ check("lsh_buckets", lsh_buckets)
 
 # %% [markdown]
 r"""
-**Predict.** A published text gives the hash as $\arg\max(x;\,-x)\cdot R$. In which order must the two steps be done? And with 16 buckets, how much more often do near vectors share one than random vectors do?
+**Predict.** Text D gives the hash as $\arg\max(x;\,-x)\cdot R$. In which order must the two steps be done? And with 16 buckets, how much more often do near vectors share one than random vectors do?
 """
 
 # %%
@@ -1671,7 +1671,7 @@ r"""
 
 Here similar tokens are near each other. The sharper the softmax, the more of it is inside the window: its error falls from 2.05, beyond the plot's edge, to 0.00.<!-- shown: 2.05 0.00 --> Random features and mixtures are good while the softmax is flat, when the mean of all values is a fair guess too, and get worse as it sharpens. Elu + 1 is hardly better than that mean throughout, which supports section 10: it approximates something else.
 
-"Approximate: yes" in a column of a table says little. *How* wrong depends on the data.
+"Approximate" in a column of a table, as in text D, says little. *How* wrong depends on the data.
 
 </details>
 """
@@ -1764,7 +1764,7 @@ for against, names in (("SDPA, causal", causal), ("SDPA", full)):
 
 # %% [markdown]
 """
-A published text draws its lines by length alone: "full attention below 2048 tokens, sparse above 4096, linear above 16,000". The table above has no such lines: each variant has its own, and it moves with the machine. On a GPU, exact attention in tiles (chapter 09) moves them all to the right.
+Text D draws its lines by length alone: full attention below 2048 tokens, sparse above 4096, linear above 16,000. The table above has no such lines: each variant has its own, and it moves with the machine. On a GPU, exact attention in tiles (chapter 09) moves them all to the right.
 
 Your own machine, a few variants and lengths:
 """
@@ -1810,14 +1810,14 @@ With a window the cache stops at $w$ keys; operations and weights keep growing w
 r"""
 ## 18. Judge what is printed
 
-Right, wrong, or right under a condition?
+In short words, each with its text (the third is a common form). Right, wrong, or right under a condition?
 
-1. "Local attention reduces $O(n^2)$ to $O(nw)$."
-2. "Linear attention: $O(n)$, but with approximations."
-3. "Grouped and multi-query attention make attention itself cheaper."
-4. "Attention is the first bottleneck of real systems."
-5. "Reformer: $O(n\log n)$."
-6. "*Sparse*: Longformer, BigBird; *linear*: Performer, Linformer; *hierarchical*: Reformer, Funnel Transformer." Which of the six are in the wrong place? Another table lists "kernelized" next to "linear", as a method of its own.
+1. Local attention reduces $O(n^2)$ to $O(nw)$ (D).
+2. Linear attention: $O(n)$, but with approximations (A).
+3. Grouped and multi-query attention make attention itself cheaper.
+4. Attention is the first bottleneck of real systems (E).
+5. Reformer: $O(n\log n)$ (D).
+6. *Sparse*: Longformer, BigBird; *linear*: Performer, Linformer; *hierarchical*: Reformer, Funnel Transformer (E). Which of the six are in the wrong place? Text D lists "Kernelized" next to "Linear", as a method of its own.
 """
 
 # %% [markdown]
@@ -1861,7 +1861,7 @@ for row in practice["steps"]:
 r"""
 <details><summary>Answer</summary>
 
-More operations, and less time. At 8192 tokens the absorbed step has 84.4 Mflop against 41.9<!-- shown: 84.4 41.9 -->, since every head meets rows of 160 numbers twice instead of 96 and 64. But these rows are read once for all heads: 640 bytes per token instead of 10,240.<!-- shown: 640 10,240 --> A step of decoding waits for memory.
+More operations, and less time. At 8192 tokens the absorbed step has 84.4 Mflop against 41.9<!-- shown: 84.4 41.9 -->, since every head meets rows of 160 numbers twice instead of 96 and 64. (What is timed averages whole rows. The average needs only the first 128 numbers of each; your function below can leave out the rest.) But these rows are read once for all heads: 640 bytes per token instead of 10,240.<!-- shown: 640 10,240 --> A step of decoding waits for memory.
 
 Making keys and values anew at each step is the slowest of the three at every length, and the gap to the absorbed form widens.
 
@@ -1911,7 +1911,7 @@ check("absorbed_latent_attention", absorbed_latent_attention)
 
 # %% [markdown]
 r"""
-**DeepSeek-V3's layer** (DeepSeek-AI, 2024b) has two more things: the latent vector goes through a norm, and queries come from a short vector, too, which has a norm of its own (configurations call its width `q_lora_rank`).
+**The layer of DeepSeek-V2 and V3** (DeepSeek-AI, 2024, 2024b) has two more things: the latent vector goes through a norm, and queries come from a short vector, too, which has a norm of its own (configurations call its width `q_lora_rank`).
 
 **Predict.** A norm is not linear. Does it spoil the absorbed form, which moves a matrix past the latent vector? And what do compressed queries save in the cache?
 """
@@ -2123,7 +2123,7 @@ r"""
 
 The start token keeps its weight: 0.58 of the second layer's total with a learned sink, 0.57 without, and the sink gets less than 0.01.<!-- shown: 0.58 0.57 --> Initialised at 4, the sink gets more, and the model learns less or, with one seed, hardly anything. Where no start token is shown, the first symbol takes even more with a sink than without.
 
-So a sink did not free the first position here. The token there passes on a value that the model uses (chapter 13 finds it longer than the others), and a sink has none: it can only take weight from something that is of no use. The published gains are for large models.
+So a sink did not free the first position here. It is not that the model needs the value of the token there: chapter 13 sets that value to zero in the second layer, at hardly any cost. The gains that papers report are for large models.
 
 </details>
 """
@@ -2163,7 +2163,7 @@ r"""
 
 Full attention is first by a few steps, and all three end at the same place, except for one seed of the gated model, which recalls 0.97 of 64 pairs.<!-- shown: 0.97 --> No gain.
 
-What such a task cannot show: full attention already recalls everything, so nothing is left to gain; the lists hold no noise to be cancelled; and sinks, which gates are meant to prevent, cost nothing here. The published gains are lower losses of language models that were trained on billions of tokens.
+What such a task cannot show: full attention already recalls everything, so nothing is left to gain; the lists hold no noise to be cancelled; and sinks, which gates are meant to prevent, cost nothing here. The gains that papers report are lower losses of language models that were trained on billions of tokens.
 
 </details>
 """

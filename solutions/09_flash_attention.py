@@ -20,7 +20,7 @@ r"""
 2. compute a softmax over keys that come a tile at a time, and merge results over different keys;
 3. tile the forward and the backward pass, exactly, in memory that grows with $n$;
 4. count what each order of the loops moves between memory and chip;
-5. write the inner loop of a GPU kernel, run it on a CPU, and judge a published measurement.
+5. (further) write the inner loop of a GPU kernel, run it on a CPU, and judge a published measurement.
 
 *You need* chapters 03 (softmax, backward pass) and 06 (causal mask); for section 9 also 08 (grouped heads). No GPU.
 
@@ -119,12 +119,12 @@ Now a machine. An A100 has a large memory and, on the chip, small ones (figures 
 
 Its arithmetic has two speeds as well: $312\cdot10^{12}$ operations per second for 16-bit matrix products, $19.5\cdot10^{12}$ for everything else in 32 bits.
 
-A published text advises readers to "optimise for L1/L2 cache usage". A cache decides by itself what it keeps. A *kernel*, a program that runs on the GPU, decides what lies in shared memory and in registers, and that is what this chapter uses.
+"Optimize for L1/L2 cache usage", advises text A (A to E are listed on the page *What is measured here*). A cache decides by itself what it keeps. A *kernel*, a program that runs on the GPU, decides what lies in shared memory and in registers.
 """
 
 # %% [markdown]
 r"""
-**Find the error.** "For $Q, K \in \mathbb R^{512\times64}$ in FP16, $QK^\top$ loads 131 KB and performs $2\cdot512\cdot512\cdot64 = 67$ million operations: 511 operations per byte. This keeps the GPU busy." Elsewhere the same text says 256.
+**Find the error.** In text C, $QK^\top$ for $Q, K \in \mathbb R^{512\times64}$ in FP16 loads 131 KB and performs $2\cdot512\cdot512\cdot64 = 67$ million operations, 511 per byte: "This high arithmetic intensity keeps the GPU compute units busy". Elsewhere it says 256.
 
 **Predict.** Recompute the product. Then: what leaves the chip besides the inputs? Which of the lines below can use the arithmetic fully?
 """
@@ -574,11 +574,11 @@ No. Every factor $e^{m - m'}$ is at most 1, so earlier rounding errors shrink wi
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 5. Find the bug
 
-A published text explains flash attention with this function. It runs, the shapes are right, and the weights of every tile sum to 1.
+Text A explains flash attention with this function. It runs, the shapes are right, and the weights of every tile sum to 1.
 
 **Predict.** Four things are wrong. Before running anything, set all values to 1. What must attention return, and what does this function return?
 """
@@ -897,7 +897,7 @@ Small tiles cost many calls, and a block of few queries reads all keys for littl
 
 # %% [markdown]
 r"""
-**Find the error.** "Based on production deployments":
+**Find the error.** Text A, "Based on production deployments":
 
 | model | length | attention memory | total memory | throughput |
 |---|---|---|---|---|
@@ -1049,7 +1049,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-Four. The division by $\sqrt d$ is a kernel of its own that reads and writes the table once more: $4nd + 6n^2$. Scaling the query first, or *fusing* the scale into a product (one kernel instead of two), saves nearly a third. "Use fused operations" is good advice, and this is what it is worth.
+Four. The division by $\sqrt d$ is a kernel of its own that reads and writes the table once more: $4nd + 6n^2$. Scaling the query first, or *fusing* the scale into a product (one kernel instead of two), saves nearly a third. "Use fused operations", says text A, and this is what it is worth.
 
 </details>
 
@@ -1349,7 +1349,7 @@ Published figures with which to compare a measurement:
 - FlashAttention-2 (Dao, 2024): 50 to 73% of an A100's peak.
 - FlashAttention-3 (Shah et al., 2024): up to 740 Tflop/s in 16 bits on an H100, 75% of its peak, where FlashAttention-2 reaches 35%.
 
-"2 to 4 times faster on long sequences" is the authors' figure for A100s, compared with their baselines. On another device, at another length or against another baseline it is another number.
+Text D's factor of 2 to 4 "on long sequences" is the authors' figure for A100s, compared with their baselines. On another device, at another length or against another baseline it is another number.
 """
 
 # %% [markdown]
@@ -1408,7 +1408,7 @@ with warnings.catch_warnings():
 
 # %% [markdown]
 r"""
-**Find the error.** A listing prints "Attention Speed Benchmark (1000 forward passes)" and times layers of multi-head, multi-query, grouped-query and linear attention at 512 tokens. Its loop runs 100 times on a GPU and 10 times on a CPU.
+**Find the error.** A listing of text D prints "Attention Speed Benchmark (1000 forward passes)" and times layers of multi-head, multi-query, grouped-query and linear attention at 512 tokens. Its loop runs 100 times on a GPU and 10 times on a CPU.
 
 **Predict.** The banner is wrong; read the code, not the banner. But what would the times tell you about a model that *generates* text?
 """
@@ -1572,13 +1572,13 @@ r"""
 How fast they are, nobody knows: a third of the tiles need not be a third of the time. `benchmarks/flash/flash_gpu.py` times them where there is a GPU; the records of section 10 do not have them.
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 13. What published texts say, once more
 
 Two statements from print are worth checking in full; nine more are folded below them.
 
-**Find the error.** "Memory-efficient by kernel fusion."
+**Find the error.** "Memory-efficient implementation with kernel fusion", says text B of flash attention.
 
 <details><summary>Answer</summary>
 
@@ -1589,7 +1589,7 @@ Half of it is right. *Fusion* puts several steps into one kernel. But without ti
 
 # %% [markdown]
 r"""
-**Find the error.** "On an A100, a batch of 32 with $n = 512$ and $d = 64$: scaled dot-product attention takes 0.8 ms, achieving 250 TFLOPS, 80% of the peak. Additive attention takes 15 ms at 15 TFLOPS, 5% of the peak, with 1000 times as many operations. A speed-up of 19."
+**Find the error.** Text C, "On an NVIDIA A100 GPU", for a batch of 32 with $n = 512$ and $d_k = 64$: scaled dot-product attention takes 0.8 ms, "achieving 250 TFLOPS, 80% of peak"; additive attention takes 15 ms, "achieving 15 TFLOPS, 5% of peak", for 1000 times as many operations: a speed-up of 19.
 
 **Predict.** Check with one multiplication each: operations = speed × time. Which of these figures are consistent with one another?
 """
@@ -1623,11 +1623,11 @@ A time without a device, sizes and a command cannot be checked. A time printed t
 r"""
 <details><summary>Nine more, 1 to 5</summary>
 
-1. "Flash attention reduces memory from O(n²) to O(n)." Right, beyond inputs and output; operations stay $O(n^2d)$.
-2. "Flash attention: O(n²d) time, O(n) space, exact." Right; exact up to rounding (section 4).
-3. "Matrix products reach 80 to 90% of a GPU's peak; element-wise operations have 1 to 5 operations per byte." Large square products can; those of width 64 that write their table cannot. A softmax in 16 bits has 1.5, so the second half is right.
-4. "tanh needs exponentials and is slow compared with multiply-adds." Right on a GPU (section 9). Additive attention's larger cost is moving $n^2 d_a$ numbers.
-5. "Attention uses 75% of a GPU, an LSTM 5%." Without sizes and a device, this says nothing; nor does a table with 15-25, 50-70 or 80-90% for scoring functions.
+1. Flash attention reduces memory from O(n²) to O(n) (A). *Right*, beyond inputs and output; operations stay $O(n^2d)$.
+2. Flash attention: O(n²d) time, O(n) space, exact (D). *Right*; exact up to rounding (section 4).
+3. Matrix products reach 80 to 90% of a GPU's peak; element-wise operations have 1 to 5 operations per byte (C). Large square ones can; those of width 64 that write their table cannot. A softmax in 16 bits has 1.5: the second half is right.
+4. tanh needs exponentials and is slow beside multiply-adds (C). *Right* on a GPU (section 9). Additive attention's larger cost is moving $n^2 d_a$ numbers.
+5. Attention uses 75% of a GPU, an LSTM 5% (C). Without sizes and a device, this says nothing; nor does a table with 15-25, 50-70 or 80-90% for scoring functions.
 
 </details>
 """
@@ -1636,12 +1636,12 @@ r"""
 r"""
 <details><summary>Nine more, 6 to 9</summary>
 
-6. "Modern GPUs are often limited by memory bandwidth." Right: whatever has fewer operations per byte than the ridge, 201 on the A100.
-7. "On TPUs, use the matrix multiplication units." Right: a TPU's arithmetic is a large array for matrix products, and needs large tiles too.
-8. "Profile memory during development." Right. Section 7 did: under autograd the loop had lost its advantage, and no line of its code shows that.
-9. "Scaled dot-product attention prevails because its regular products use a GPU well, and allow optimisations such as FlashAttention." Written as three kernels it does not use a GPU well; the optimisation is what made it so.
+6. Modern GPUs are often limited by memory bandwidth (C). *Right*: whatever has fewer operations per byte than the ridge, 201 on the A100.
+7. On TPUs, use the matrix multiplication units (A). *Right*: a TPU's arithmetic is a large array for matrix products, and needs large tiles too.
+8. Profile memory during development (A). *Right*. Section 7 did: under autograd the loop had lost its advantage, and no line of its code shows that.
+9. Scaled dot-product attention prevails because its regular products use a GPU well, and allow optimisations such as FlashAttention (C). Written as three kernels it does not use a GPU well; the optimisation is what made it so.
 
-The site's page of published claims lists them all.
+The page *What is measured here* lists them all.
 
 </details>
 """
@@ -1723,7 +1723,7 @@ compared(note.result or note.course)
 """
 <details><summary>Answer</summary>
 
-No: to rounding it is the same training, step by step. Nothing in it ever made the table, forwards or backwards.
+No: up to rounding it is the same training, step by step. Nothing in it ever made the table, forwards or backwards.
 
 </details>
 """

@@ -20,9 +20,9 @@ _ARXIV = re.compile(r"arxiv\.org/abs/(\d\d)(\d\d)\.")
 def ledger() -> list[Claim]:
     """Return all claims with their verdicts, in order.
 
-    Each has `id`, `chapter`, `claim`, `verdict`, `correct` (what holds), `how` it was checked, and
-    the `sections` that treat it; `check` names the function that recomputes it, `cite` the works of
-    a claim that was not run.
+    Each has `id`, `chapter`, `claim`, `text` (the letters of the texts that say it), `verdict`,
+    `correct` (what holds), `how` it was checked, and the `sections` that treat it; `check` names
+    the function that recomputes it, `cite` the works of a claim that was not run.
     """
     names = {claim: {"check": check.__name__} for claim, check in checks().items()}
     return [

@@ -42,6 +42,25 @@ def test_claims_are_whole_and_speak_for_themselves() -> None:
         assert claim["correct"]
 
 
+def listed_texts() -> list[str]:
+    page = (ROOT / "book" / "measured.md").read_text(encoding="utf-8")
+    return re.findall(r"(?m)^\| ([A-Z]) \|", page)
+
+
+def test_every_claim_names_texts_that_are_listed() -> None:
+    assert listed_texts() == sorted({letter for claim in ledger() for letter in claim["text"]})
+    assert all(claim["text"] == "".join(sorted(set(claim["text"]))) != "" for claim in ledger())
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "solutions").glob("*.py")), ids=lambda p: p.stem)
+def test_texts_that_a_chapter_names_are_listed_and_it_says_where(path: Path) -> None:
+    prose = path.read_text(encoding="utf-8")
+    named = re.findall(r"\b[Tt]exts? ((?:[A-Z]\b(?:, | and | or )?)+)", prose)
+    letters = set(re.findall(r"[A-Z]", " ".join(named)))
+    assert letters <= set(listed_texts())
+    assert not letters or "*What is measured here*" in prose
+
+
 @pytest.mark.parametrize("number", sorted({claim["chapter"] for claim in ledger()}))
 def test_every_claim_names_sections_that_the_chapter_has(number: str) -> None:
     known = set(claims.sections(number))
@@ -94,8 +113,8 @@ def test_page_of_mistakes_lists_them_all_and_shows_the_wrong_lines_to_instructor
 
 
 def test_reading_is_counted_in_words_of_text_and_lines_of_code() -> None:
-    prose = nbformat.v4.new_markdown_cell("word " * 400 + "[two words](an/address) <b>one</b>")
-    code = nbformat.v4.new_code_cell("x = 1\n\n" * 40)
+    prose = nbformat.v4.new_markdown_cell("word " * 300 + "[two words](an/address) <b>one</b>")
+    code = nbformat.v4.new_code_cell("x = 1\n\n" * 24)
     exercise = nbformat.v4.new_code_cell("", metadata={"exercise": "stable_softmax"})
     notebook = nbformat.v4.new_notebook(cells=[prose, code, exercise])
     told = facts.of_notebook(notebook, "99_new")
@@ -106,8 +125,9 @@ def test_reading_is_counted_in_words_of_text_and_lines_of_code() -> None:
 def test_line_below_the_title_leaves_out_what_is_not_known() -> None:
     line = facts.told(facts.Facts(read=4))
     assert line == '<p class="page-facts">4 min to read</p>'
-    line = facts.told(facts.Facts(read=4, exercises=1, do=9, run=3), "03.ipynb")
-    assert "4 min to read · 1 exercise, 9 min · runs in 3 s<" in line
+    chapter = facts.Facts(read=4, exercises=1, do=9, run=3, core=10, further=3)
+    line = facts.told(chapter, "03.ipynb")
+    assert ">core path 10 min · further 3 min · 1 exercise · runs in 3 s<" in line
     assert '<a href="03.ipynb" download>' in line
     assert facts.below_title("---\na: b\n---\n\n# T\ntext", "L").endswith("# T\n\nL\n\ntext")
     with pytest.raises(ValueError, match="must begin with a title"):
@@ -137,7 +157,7 @@ def test_pacing_sums_its_columns() -> None:
     about = {"01": facts.Facts(30, 2, 20, 40, 5), "02": facts.Facts(50, 1, 30, None, 3)}
     table = instructor.pacing(about, {"01": "One", "02": "Two"})
     last = re.findall(r"<td>(.*?)</td>", table.split('<th scope="row">All</th>')[1])
-    assert last == ["80 min", "40 s", "3", "50 min", "8", "2.2 h"]
+    assert last == ["80 min", "40 s", "3", "50 min", "8", "", "130 min"]
 
 
 def test_pitfalls_hold_every_mistake_of_the_chapter() -> None:
@@ -160,19 +180,30 @@ def test_a_table_that_nobody_makes_is_named(
 def test_the_course_says_how_long_it_takes_with_and_without_what_is_further() -> None:
     about = {
         "00": facts.Facts(read=5),
-        "01": facts.Facts(read=60, exercises=4, do=60, core=60),
-        "02": facts.Facts(read=120, exercises=5, do=120, core=120),
+        "01": facts.Facts(read=60, exercises=4, do=60, core=60, further=60),
+        "02": facts.Facts(read=120, exercises=5, do=120, core=120, further=120),
     }
     assert facts.length(about) == (
-        "The 2 chapters take about 6 hours: 3 hours for their 9 exercises, the rest to read and "
-        "run. Their core paths alone take about 3 hours."
+        "The core paths of the 2 chapters take about 3 hours, the chapters with all that is "
+        "further about 6; 3 of these hours are for their 9 exercises."
     )
 
 
-def test_a_core_path_is_the_sum_of_what_its_sections_say() -> None:
+def test_a_chapters_minutes_are_the_sum_of_what_its_sections_say() -> None:
     texts = ("## 1. One\n\n*8 minutes*\n\nx", "## 2. Two\n\n*further · 9 minutes*", "*7 minutes*")
     cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
-    assert facts.of_notebook(nbformat.v4.new_notebook(cells=cells), "99_new").core == 8
+    told = facts.of_notebook(nbformat.v4.new_notebook(cells=cells), "99_new")
+    assert (told.core, told.further, told.read) == (8, 9, 17)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
+def test_page_and_notebook_of_a_chapter_say_the_same_minutes(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    told = facts.of_notebook(notebook, path.stem)
+    front = re.findall(
+        r"(?:Core path|Further)\* \d+ sections?: (\d+) minute", notebook.cells[0].source
+    )
+    assert [number for number in (told.core, told.further) if number] == list(map(int, front))
 
 
 def test_costs_of_a_hub_and_of_grading_are_those_of_their_records() -> None:

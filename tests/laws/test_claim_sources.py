@@ -2,6 +2,7 @@
 
 import re
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,12 @@ from pybtex.database import parse_file
 from course_utils.claims import book_file, ledger, timeline, works
 from course_utils.claims.ledger import bibliography
 
+CHAPTERS = sorted((Path(__file__).parents[2] / "solutions").glob("*.py"))
+_NAME = r"[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)*"
+CITED = re.compile(  # Name et al. (year), Name and Name (year), Name (year), (Name, year)
+    rf"\b({_NAME})(?: et al\.,? \(?|(?:, {_NAME})* and {_NAME},? \(?| \()((?:19|20)\d\d)"
+    rf"|\(({_NAME}), ((?:19|20)\d\d)"
+)
 NO_WORK = {"12-21", "12-23", "12-27"}  # remembered, and no work of theirs is in the bibliography
 
 
@@ -53,6 +60,27 @@ def test_every_work_of_the_bibliography_is_used_by_a_chapter() -> None:
         ]
     )
     assert bibliography().keys() - set(re.findall(r"\w+", written)) == set()
+
+
+def plain(text: str) -> str:
+    """Return a name in lower case, without accents, written in LaTeX or not."""
+    kept = unicodedata.normalize("NFKD", re.sub(r"\\.|[{}]", "", text)).lower()
+    return "".join(letter for letter in kept if not unicodedata.combining(letter))
+
+
+def test_every_work_of_the_bibliography_has_an_address() -> None:
+    assert [key for key, work in bibliography().items() if not {"url", "doi"} & work.keys()] == []
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_every_paper_that_a_chapter_names_stands_in_the_bibliography(path: Path) -> None:
+    firsts = (work["author"].split(" and ")[0] for work in bibliography().values())
+    names = [plain(name.partition(",")[0]).split()[-1] for name in firsts]
+    years = [work["year"] for work in bibliography().values()]
+    prose = re.sub(r"(?s)```.*?```", "", path.read_text(encoding="utf-8"))
+    found = [(hit[1] or hit[3], hit[2] or hit[4]) for hit in CITED.finditer(prose)]
+    known = set(zip(names, years, strict=True))
+    assert [(who, year) for who, year in found if (plain(who), year) not in known] == []
 
 
 def test_timeline_runs_from_2014_on_in_order_and_names_chapters() -> None:

@@ -125,14 +125,14 @@ def keys_with_another_row(widget: Any) -> list[str]:
     points, *matrices = (torch.tensor(one).double() for one in (widget.points, *matrices))
     query, key, _ = project_qkv(points, *matrices)
     weights = attention_weights(query, key)
-    return ["\t".join(f"{x:.2f}".removeprefix("0") for x in row) for row in weights.tolist()]
+    return ["\t".join(f"{x:.2f}" for x in row) for row in weights.tolist()]
 
 
 def causal_window(widget: Any) -> list[str]:
     queries, keys = widget.num_queries, len(widget.tokens)
     mask = window_mask(queries, keys, widget.window, offset=widget.offset)
     weights = masked_softmax(mask_playground_cases.scores_of(queries, keys), mask)
-    shown = [f"{x:.2f}".removeprefix("0") if x else "0" for x in weights[-1].tolist()]
+    shown = [f"{x:.2f}" if x else "0" for x in weights[-1].tolist()]
     return [f"{int(mask.sum())} of {mask.numel()} pairs may look", "\t".join(shown)]
 
 

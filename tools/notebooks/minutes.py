@@ -1,18 +1,22 @@
 """Count the minutes of a chapter, section by section: below each heading, and on its front.
 
-This is the one place of the formula. Reading takes a minute for 200 words (folded answers too),
-for 20 lines of code, and for each question that is asked before its answer: a prediction, a check,
-an error to find. An exercise takes the minutes that its own data name; its stub is not read twice.
+This is the one place of the formula. Reading takes a minute for 150 words (folded answers too) and
+for 12 lines of code, and two for each question that is asked before its answer: a prediction, a
+check, an error to find. An exercise takes the minutes that its own data name; its stub is not read
+twice. A chapter has one number, the sum of what its sections say, for the core path, and one for
+what is further; the site reads both off the notebook.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tools.notebooks.source import Chapter
 
-WORDS, LINES, QUESTIONS = 200, 20, 1  # in a minute
-CORE_MINUTES, CORE_SECTIONS = 60, 10
+WORDS, LINES = 150, 12  # in a minute
+ASKED = 2  # minutes for a question
+CORE_MINUTES, CORE_EXERCISES, CORE_SECTIONS = 120, 60, 10  # all minutes; of them for exercises
+LONGER = frozenset(f"{number}" for number in range(10, 19))  # chapters whose core path may be
 FURTHER = "further"  # the tag of a heading that is not on the core path
 PLACE = "*Core path · further*"  # the front's line that a builder fills in
 _WORD = re.compile(r"\w[\w'’-]*")
@@ -26,7 +30,7 @@ def reading(prose: str, code: str = "") -> float:
     """Return the minutes that it takes to read a text and some code."""
     words = len(_WORD.findall(_BESIDE.sub(" ", prose)))
     lines = sum(bool(line.strip()) for line in code.splitlines())
-    return words / WORDS + lines / LINES + len(_QUESTION.findall(prose)) / QUESTIONS
+    return words / WORDS + lines / LINES + ASKED * len(_QUESTION.findall(prose))
 
 
 def counted(number: int, noun: str) -> str:
@@ -82,12 +86,11 @@ def sections(chapter: Chapter) -> list[Section]:
     return found
 
 
-def path_faults(chapter: Chapter, minutes_of: Callable[[str], int]) -> Iterator[tuple[int, str]]:
+def path_faults(chapter: Chapter) -> Iterator[tuple[int, str]]:
     """Yield line and message of each broken rule of the core path.
 
     Args:
-        chapter: The source.
-        minutes_of: From an exercise's name to its minutes, 0 for unknown ones.
+        chapter: The source, with what the data say of its exercises.
     """
     places = []
     for cell in chapter.cells:
@@ -105,14 +108,20 @@ def path_faults(chapter: Chapter, minutes_of: Callable[[str], int]) -> Iterator[
             if section.further
         )
         return
+    yield from ((places[0], says) for says in _too_long(chapter, found))
+
+
+def _too_long(chapter: Chapter, found: list[Section]) -> Iterator[str]:
     core = [section for section in found if not section.further]
-    taken = sum(minutes_of(name) for section in core for name in section.exercises)
-    if taken > CORE_MINUTES:
-        says = f"the core path must keep to {CORE_MINUTES} minutes of exercises, got {taken}"
-        yield places[0], says
+    practice = sum(exercise_minutes(chapter, section) for section in core)
+    if practice > CORE_EXERCISES:
+        yield f"the core path must keep to {CORE_EXERCISES} minutes of exercises, got {practice}"
+    whole = sum(minutes(chapter, section) for section in core if section.timed)
+    if whole > CORE_MINUTES and chapter.name[:2] not in LONGER:
+        yield f"the core path must keep to {CORE_MINUTES} minutes in all, got {whole}"
     number = sum(section.numbered for section in core)
     if number > CORE_SECTIONS:
-        yield places[0], f"the core path must keep to {CORE_SECTIONS} sections, got {number}"
+        yield f"the core path must keep to {CORE_SECTIONS} sections, got {number}"
 
 
 def with_minutes(chapter: Chapter) -> Chapter:
@@ -139,18 +148,21 @@ def exercise_minutes(chapter: Chapter, section: Section) -> int:
     return sum(chapter.asked[name].minutes for name in section.exercises if name in chapter.asked)
 
 
+def minutes(chapter: Chapter, section: Section) -> int:
+    """Return the minutes that a section shows below its heading."""
+    return section.read + exercise_minutes(chapter, section)
+
+
 def _below(chapter: Chapter, section: Section) -> str:
-    minutes = section.read + exercise_minutes(chapter, section)
     what = f"{FURTHER} · " if section.further else ""
-    return f"*{what}{counted(minutes, 'minute')}*"
+    return f"*{what}{counted(minutes(chapter, section), 'minute')}*"
 
 
 def _front(chapter: Chapter, timed: list[Section]) -> Iterator[str]:
     for name, further in (("Core path", False), ("Further", True)):
         own = [section for section in timed if section.further == further]
-        number = counted(sum(section.numbered for section in own), "section")
-        do = sum(exercise_minutes(chapter, section) for section in own)
-        read = max(5, 5 * round(sum(section.read for section in own) / 5))
         if own:
-            work = f"{do} minutes of exercises, " if do else ""
-            yield f"*{name}* {number}: {work}about {read} of reading and running."
+            number = counted(sum(section.numbered for section in own), "section")
+            whole = counted(sum(minutes(chapter, section) for section in own), "minute")
+            do = sum(exercise_minutes(chapter, section) for section in own)
+            yield f"*{name}* {number}: {whole}{f', {do} of them for exercises' if do else ''}."

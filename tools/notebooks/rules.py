@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.notebooks.minutes import path_faults
 from tools.notebooks.outputs import VARYING
-from tools.notebooks.source import TOLD, Asked, Cell, Chapter
+from tools.notebooks.source import TOLD, Asked, Cell, Chapter, with_data
 
 CODE_LINES = 30
 PROSE_WORDS = 120
@@ -36,15 +36,8 @@ def faults(chapter: Chapter, asked_of: AskedOf) -> list[Fault]:
             found += _prose_faults(cell)
     found += _exercise_faults(chapter, asked_of)
     found += _too_many_ignored(chapter)
-    found += path_faults(chapter, lambda name: _minutes(name, asked_of))
+    found += path_faults(with_data(chapter, asked_of))
     return sorted(found)
-
-
-def _minutes(name: str, asked_of: AskedOf) -> int:
-    try:
-        return asked_of(name).minutes
-    except KeyError:  # a fault of its own
-        return 0
 
 
 def asked_twice(chapters: Sequence[Chapter]) -> Iterator[tuple[Chapter, int, str]]:

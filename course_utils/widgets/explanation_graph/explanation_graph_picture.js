@@ -79,7 +79,7 @@ function edge(at, layer, from, to, width, name) {
   return mark("path", { d, "stroke-width": width, class: name });
 }
 
-const two = (x) => (x < 0 ? "−" : "") + Math.abs(x).toFixed(2).replace(/^0\./, ".");
+const two = (x) => (x < 0 ? "−" : "") + Math.abs(x).toFixed(2);
 
 /** A node above in words. */
 export const nodeName = (tokens, [level, position]) => `${tokens[position]} above layer ${level}`;

@@ -102,7 +102,7 @@ export default widget(["patterns", "count", "start", "beta", "as_attention"], ({
         i,
         one.state.map((x) => decimal(x)).join(", "),
         decimal(one.energy, 3),
-        ...one.weights.map((w) => w.toFixed(2).replace(/^0/, "")),
+        ...one.weights.map((w) => w.toFixed(2)),
       ]),
     );
     rows.forEach((row, i) =>

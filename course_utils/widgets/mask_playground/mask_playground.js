@@ -130,7 +130,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
         const [bit, weight] = grids.map(({ cells }) => cells[i][j]);
         bit.textContent = seen ? "1" : "0";
         bit.className = weight.className = seen ? "seen" : "hidden";
-        weight.textContent = seen ? weights[i][j].toFixed(2).replace("0.", ".") : "0";
+        weight.textContent = seen ? weights[i][j].toFixed(2) : "0";
         if (seen) heat(weight, weights[i][j]);
         else weight.removeAttribute("style");
       }),

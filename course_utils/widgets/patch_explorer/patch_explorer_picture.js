@@ -5,8 +5,8 @@ export const SIDE = 300;
 const GAP = 6;
 const CELL = 44;
 
-/** A number without its leading zero. */
-export const short = (x) => x.toFixed(2).replace(/^0/, "");
+/** A number with two digits after the point. */
+export const short = (x) => x.toFixed(2);
 
 const ink = (x) => `rgb(${Array(3).fill(Math.round(255 * (1 - x / 16)))})`;
 

@@ -96,7 +96,7 @@ export default widget(["w_query", "w_key", "w_value", "query"], ({ model, write 
     radios.forEach((radio, i) => (radio.checked = i === chosen));
     cells.forEach((row, i) =>
       row.forEach((cell, j) => {
-        cell.textContent = seen.weights[i][j].toFixed(2).replace(/^0/, "");
+        cell.textContent = seen.weights[i][j].toFixed(2);
         heat(cell, seen.weights[i][j]);
         cell.className = i === chosen ? "here" : "";
       }),

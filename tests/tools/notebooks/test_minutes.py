@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tools.small_course import Course
-from tools.notebooks.minutes import reading
+from tools.notebooks.minutes import LONGER, reading
 
 FRONT = "# %% [markdown]\n# # Title\n#\n# *Core path · further*\n\n"
 EXERCISE = """# %% [markdown]
@@ -31,10 +31,10 @@ TAG = ' tags=["further"]'
 
 
 def test_reading_counts_words_lines_and_questions() -> None:
-    assert reading("word " * 200) == 1
-    assert reading("", "x = 1\n\n" * 20) == 1
-    assert reading("**Predict.** What?\n\n**Check yourself.** Why?") == pytest.approx(2 + 5 / 200)
-    assert reading("<details> [here](a/long/address.html) <!-- a note -->") == 1 / 200
+    assert reading("word " * 150) == 1
+    assert reading("", "x = 1\n\n" * 12) == 1
+    assert reading("**Predict.** What?\n\n**Check yourself.** Why?") == pytest.approx(4 + 5 / 150)
+    assert reading("<details> [here](a/long/address.html) <!-- a note -->") == 1 / 150
 
 
 def test_sections_and_the_front_show_their_minutes(course: Course) -> None:
@@ -46,8 +46,8 @@ def test_sections_and_the_front_show_their_minutes(course: Course) -> None:
     for kind in ("notebooks", "solutions"):
         told = [cell.source for cell in course.cells(kind) if cell.cell_type == "markdown"]
         assert told[0].endswith(
-            "*Core path* 2 sections: 10 minutes of exercises, about 5 of reading and running. "
-            "*Further* 1 section: about 5 of reading and running."
+            "*Core path* 2 sections: 13 minutes, 10 of them for exercises. "
+            "*Further* 1 section: 1 minute."
         )
         heads = [text.split("\n\n")[:2] for text in told if text.startswith("## ")]
         assert [head[1:] for head in heads] == [
@@ -80,6 +80,7 @@ def test_a_chapter_without_tags_has_its_front_as_it_was(course: Course) -> None:
         (FRONT + f"# %%{TAG}\nx = 1\n", 7, "that begins with `## `"),
         (FRONT + "".join(section(f"{n}. Read") for n in range(11)), 4, "10 sections, got 11"),
         (FRONT + section("1. Do") + 7 * EXERCISE, 4, "60 minutes of exercises, got 70"),
+        (FRONT + section("1. Read", 150 * 121), 4, "120 minutes in all, got 121"),
     ],
 )
 def test_the_core_path_keeps_its_rules(course: Course, text: str, line: int, says: str) -> None:
@@ -89,5 +90,10 @@ def test_the_core_path_keeps_its_rules(course: Course, text: str, line: int, say
 
 
 def test_what_is_further_does_not_count(course: Course) -> None:
-    course.write(FRONT + section("1. Do", tags=TAG) + 7 * EXERCISE)
-    assert "minutes of exercises" not in course.build("--check").err
+    course.write(FRONT + section("1. Do", 150 * 121, TAG) + 7 * EXERCISE)
+    assert "the core path must" not in course.build("--check").err
+
+
+def test_a_core_path_may_be_longer_only_where_that_is_said(course: Course) -> None:
+    course.write(FRONT + section("1. Read", 150 * 121), name=f"{min(LONGER)}_long")
+    assert "the core path must" not in course.build("--check").err

@@ -69,7 +69,7 @@ test("it is said in words, and in a table", () => {
   const [model, chosen] = [modelOf(cases[0]), { ...START, source: 2 }];
   const found = explained(model, chosen);
   assert.match(sentence(model, chosen, found), /^Maximum flow, from a<b to \[class\] above layer 2: 0\.\d+, place \d of 5\. Leave-one-out: .*\. Smallest cut: \d+ edges with a capacity of 0\.\d+ in all\.$/);
-  assert.match(verdict(model, chosen, found), /^Rank correlation of maximum flow with leave-one-out: −?\.\d\d; with its size: −?\.\d\d\.$/);
+  assert.match(verdict(model, chosen, found), /^Rank correlation of maximum flow with leave-one-out: −?\d\.\d\d; with its size: −?\d\.\d\d\.$/);
   const raw = { ...chosen, method: "raw", head: 1, source: 0 };
   assert.match(sentence(model, raw, explained(model, raw)), /^Raw weights, layer 2, head 2, from \[class\] .* not ranked: it reads/);
   const table = rows(model, found);
