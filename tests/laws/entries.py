@@ -209,6 +209,10 @@ TOLD = (
     Entry(measure.training_memory_bytes, {"optimizer": "adam"}),
     Entry(measure.PowerLaw.__call__, {"self": always(measure.PowerLaw(1.0, 0.0, 2.0)), "x": 3.0}),
     Entry(models.Llama, {"num_layers": 2, "max_length": 8}),
+    Entry(
+        models.adamw_step,
+        {"v": lambda s, g: torch.rand(s["B"], generator=g), "betas": (0.9, 0.99)},
+    ),
     Entry(models.draw_tokens, {"temperature": 0.0}, {"num_tokens": 5}),
     Entry(models.feed_forward, {"activation": "gelu"}),
     Entry(models.bigram_scores, sizes={"num_tokens": 4}),
