@@ -26,16 +26,22 @@ from course_utils.data import ALPHABET, CharacterText, character_text, random_wi
 from course_utils.models import GPT, DeepStack
 from course_utils.models.training import descend
 
-STEPS, WARMUP, DEEP_RATES, DEEP_WARMUPS = 150, 30, (1e-3, 3e-3, 1e-2), (0, 30, 100)
+STEPS, WARMUP = 150, 30
+DEEP_RATE, DEEP_WARMUPS = 3e-3, (0, 30, 100)  # with every seed
+OTHER_RATES = (1e-3, 1e-2)  # with the first seed alone, and without warm-up
 PARTS = 15  # of the steps, each with the mean of its losses
-OPTIMIZERS: dict[str, tuple[Callable[..., torch.optim.Optimizer], tuple[float, ...]]] = {
-    "SGD": (torch.optim.SGD, (0.01, 0.1, 1.0, 3.0)),
-    "momentum": (partial(torch.optim.SGD, momentum=0.9), (0.001, 0.01, 0.1, 0.3, 1.0)),
-    "Adam": (partial(torch.optim.Adam, betas=(0.9, 0.98)), (0.0003, 0.003, 0.03, 0.1, 0.3)),
-    "AdamW": (
-        partial(torch.optim.AdamW, betas=(0.9, 0.98), weight_decay=0.1),
-        (0.0003, 0.003, 0.03, 0.1, 0.3),
-    ),
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "SGD": torch.optim.SGD,
+    "momentum": partial(torch.optim.SGD, momentum=0.9),
+    "Adam": partial(torch.optim.Adam, betas=(0.9, 0.98)),
+    "AdamW": partial(torch.optim.AdamW, betas=(0.9, 0.98), weight_decay=0.1),
+}
+NEAR = {  # the best rates and those beside them, with every seed
+    "SGD": (1.0, 3.0), "momentum": (0.1, 0.3, 1.0), "Adam": (0.03, 0.1), "AdamW": (0.03, 0.1),
+}  # fmt: skip
+FAR = {  # with the first seed alone
+    "SGD": (0.01, 0.1), "momentum": (0.001, 0.01), "Adam": (0.0003, 0.003, 0.3),
+    "AdamW": (0.0003, 0.003, 0.3),
 }  # fmt: skip
 
 
@@ -85,13 +91,12 @@ def deep(text: CharacterText, rate: float, pre_norm: bool, warmup: int, seed: in
 
 def optimised(text: CharacterText, name: str, rate: float, seed: int) -> Row:
     """Train a small GPT with one optimiser and return where it ends."""
-    make, _ = OPTIMIZERS[name]
     torch.manual_seed(seed)
     model: nn.Module = GPT(len(ALPHABET), d_model=32, num_heads=2, num_layers=2, max_length=32)
     generator = torch.Generator().manual_seed(seed)
     losses = descend(
         model, lambda: loss_on(model.logits, text, generator, 16, 32),
-        make(model.parameters(), lr=rate), steps=STEPS, learning_rate=rate, clip=None,
+        OPTIMIZERS[name](model.parameters(), lr=rate), steps=STEPS, learning_rate=rate, clip=None,
         rate=lambda step: min(step / WARMUP, (WARMUP / step) ** 0.5),
         progress=bar(f"{name}, {rate}"),
     )  # fmt: skip
@@ -102,14 +107,18 @@ def main() -> None:
     """Train all models and write one JSON file."""
     script = Script(__file__, __doc__, seeds=2)
     text, seeds = character_text(), range(script.options.seeds)
-    depths = product([text], DEEP_RATES, (False, True), DEEP_WARMUPS, seeds)
-    runs = [deep(*case) for case in depths]
-    runs += [
-        optimised(text, name, rate, seed)
-        for seed in seeds
-        for name, (_, rates) in OPTIMIZERS.items()
-        for rate in rates
+    depths = [
+        *product([text], [DEEP_RATE], (False, True), DEEP_WARMUPS, seeds),
+        *product([text], OTHER_RATES, (False, True), [0], [0]),
     ]
+    searched = [
+        (text, name, rate, seed)
+        for name in OPTIMIZERS
+        for rate in sorted(NEAR[name] + FAR[name])
+        for seed in seeds
+        if rate in NEAR[name] or seed == 0
+    ]
+    runs = [deep(*case) for case in depths] + [optimised(*case) for case in searched]
     script.record(
         what="warm-up and the norm's place at depth 12; four optimisers at one budget",
         settings={"steps": STEPS, "warmup": WARMUP},

@@ -61,7 +61,7 @@ EXERCISE = exercise(
     adamw_step,
     right=RIGHT,
     asks="Take one step of AdamW: two moments, both corrected, and a decay that stays outside of them.",
-    minutes=12,
+    minutes=10,
     difficulty=3,
     importance=5,
     parts=("parameter", "m", "v"),
