@@ -27,8 +27,7 @@ from course_utils.models import GPT, DeepStack
 from course_utils.models.training import descend
 
 STEPS, WARMUP = 150, 30
-DEEP_RATE, DEEP_WARMUPS = 3e-3, (0, 30, 100)  # with every seed
-OTHER_RATES = (1e-3, 1e-2)  # with the first seed alone, and without warm-up
+DEEP_RATE, DEEP_WARMUPS = 3e-3, (0, 30, 100)  # the first with every seed, the others with one
 PARTS = 15  # of the steps, each with the mean of its losses
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "SGD": torch.optim.SGD,
@@ -36,13 +35,11 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "Adam": partial(torch.optim.Adam, betas=(0.9, 0.98)),
     "AdamW": partial(torch.optim.AdamW, betas=(0.9, 0.98), weight_decay=0.1),
 }
-NEAR = {  # the best rates and those beside them, with every seed
-    "SGD": (1.0, 3.0), "momentum": (0.1, 0.3, 1.0), "Adam": (0.03, 0.1), "AdamW": (0.03, 0.1),
+RATES = {  # up to beyond the best, which is tried with every seed
+    "SGD": (0.01, 0.1, 1.0, 3.0), "momentum": (0.001, 0.01, 0.1, 0.3, 1.0),
+    "Adam": (0.0003, 0.003, 0.03, 0.1, 0.3), "AdamW": (0.0003, 0.003, 0.03, 0.1, 0.3),
 }  # fmt: skip
-FAR = {  # with the first seed alone
-    "SGD": (0.01, 0.1), "momentum": (0.001, 0.01), "Adam": (0.0003, 0.003, 0.3),
-    "AdamW": (0.0003, 0.003, 0.3),
-}  # fmt: skip
+BEST = {"SGD": 1.0, "momentum": 0.3, "Adam": 0.03, "AdamW": 0.03}
 
 
 def loss_on(
@@ -63,7 +60,7 @@ def ends_at(losses: list[float]) -> float | None:
     return round(mean(tail), 4) if math.isfinite(sum(losses)) else None
 
 
-def deep(text: CharacterText, rate: float, pre_norm: bool, warmup: int, seed: int) -> Row:
+def deep(text: CharacterText, pre_norm: bool, warmup: int, seed: int) -> Row:
     """Train 12 layers; return the loss on the way, and what the layers pass on in the end."""
     torch.manual_seed(seed)
     model = DeepStack(len(ALPHABET), num_layers=12, pre_norm=pre_norm)
@@ -71,9 +68,9 @@ def deep(text: CharacterText, rate: float, pre_norm: bool, warmup: int, seed: in
     losses = descend(
         model, lambda: loss_on(model, text, generator, 8, 32),
         torch.optim.Adam(model.parameters(), betas=(0.9, 0.98)),
-        steps=STEPS, learning_rate=rate, clip=None,
+        steps=STEPS, learning_rate=DEEP_RATE, clip=None,
         rate=lambda step: min(1.0, step / warmup) if warmup else 1.0,
-        progress=bar(f"pre {pre_norm}, {warmup}, {rate}"),
+        progress=bar(f"pre {pre_norm}, {warmup}"),
     )  # fmt: skip
     each = max(1, STEPS // PARTS)
     inputs, targets = random_windows(text.validation, 32, 32, torch.Generator().manual_seed(0))
@@ -82,7 +79,7 @@ def deep(text: CharacterText, rate: float, pre_norm: bool, warmup: int, seed: in
     F.nll_loss(logs, targets.flatten()).backward()
     gradients = [layer.linear1.weight.grad.norm().item() for layer in model.layers]
     return {
-        "what": "depth", "pre_norm": pre_norm, "warmup": warmup, "rate": rate, "seed": seed,
+        "what": "depth", "pre_norm": pre_norm, "warmup": warmup, "rate": DEEP_RATE, "seed": seed,
         "spread": round(logs.detach().std(0).mean().item(), 4), "every": each,
         "gradients": [round(one, 5) for one in gradients],
         "losses": [round(mean(losses[at : at + each]), 4) for at in range(0, STEPS, each)],
@@ -108,15 +105,15 @@ def main() -> None:
     script = Script(__file__, __doc__, seeds=2)
     text, seeds = character_text(), range(script.options.seeds)
     depths = [
-        *product([text], [DEEP_RATE], (False, True), DEEP_WARMUPS, seeds),
-        *product([text], OTHER_RATES, (False, True), [0], [0]),
+        (text, pre_norm, warmup, seed)
+        for pre_norm, warmup in product((False, True), DEEP_WARMUPS)
+        for seed in (seeds if warmup == DEEP_WARMUPS[0] else seeds[:1])
     ]
     searched = [
         (text, name, rate, seed)
-        for name in OPTIMIZERS
-        for rate in sorted(NEAR[name] + FAR[name])
-        for seed in seeds
-        if rate in NEAR[name] or seed == 0
+        for name, rates in RATES.items()
+        for rate in rates
+        for seed in (seeds if rate == BEST[name] else seeds[:1])
     ]
     runs = [deep(*case) for case in depths] + [optimised(*case) for case in searched]
     script.record(
