@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
+from course_utils.attention import MultiHeadAttention, attention_weights, merge_heads
 from course_utils.claims._inputs import draw, draws, recorded, refused
 from course_utils.claims.ch08_linear import share
 from course_utils.claims.figures import arithmetic, meant, said
@@ -235,27 +236,67 @@ def checkpointing_costs_a_third() -> Finding:
     )
 
 
+class _Attention(nn.Module):
+    """The attention of text D's layers, without masks: it drops weights, and what it gives."""
+
+    def __init__(self, d_model: int, num_heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = MultiHeadAttention(d_model, num_heads)
+        self.drop_weights, self.drop_output = nn.Dropout(dropout), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        query, key, value = self.heads.project(x, x, x)
+        weights = self.drop_weights(attention_weights(query, key))
+        out: Tensor = self.drop_output(self.heads.out_proj(merge_heads(weights @ value)))
+        return out
+
+
+class _Layer(nn.Module):
+    """Text D's encoder layer, without masks."""
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.self_attn = _Attention(d_model, num_heads, dropout)
+        wide, narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.feed_forward = nn.Sequential(
+            wide, nn.ReLU(), nn.Dropout(dropout), narrow, nn.Dropout(dropout)
+        )
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.norm1(x + self.self_attn(x))
+        out: Tensor = self.norm2(x + self.feed_forward(x))
+        return out
+
+
+def _moved(layer: nn.Module, x: Tensor) -> dict[str, bool]:
+    """Say for each dropout whether the output moves when it alone drops everything."""
+    drops = {name: one for name, one in layer.named_modules() if isinstance(one, nn.Dropout)}
+    expected = layer.eval()(x)
+    layer.train()
+    moved = {}
+    for name in drops:
+        for other, one in drops.items():
+            one.p = float(other == name)
+        moved[name] = not torch.allclose(layer(x), expected)
+    return moved
+
+
 @recomputes("12-07")
 def dropout_is_applied() -> Finding:
-    """A layer with self.dropout that forward never calls: two passes in training mode."""
-
-    class Layer(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.dropout = nn.Dropout(0.5)
-
-        def forward(self, x: Tensor) -> Tensor:
-            return x + torch.tanh(x)
-
-    layer = Layer().train()
-    same = torch.equal(layer(draw(3, 4)), layer(draw(3, 4)))
+    """Text D's layer: which of its five dropouts moves the output, each alone with p = 1."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        called = torch.equal(layer.dropout(layer(draw(3, 4))), layer.dropout(layer(draw(3, 4))))
+        layer, x = _Layer(16, 2, 64), draw(1, 5, 16).float()
+        same = torch.equal(layer(x), layer(x))
+        moved = _moved(layer, x)
+    working = [name for name, moves in moved.items() if moves]
     return weigh(
-        f"two passes in training mode are equal: {same}; with the call: {called}",
-        holds=not same,
-        amended=not called,
+        f"self.dropout moves the output: {moved['dropout']}; {len(working)} others do, so two "
+        f"passes in training mode are equal: {same}",
+        holds=moved["dropout"],
+        amended=len(working) == 4 and not same,
     )
 
 

@@ -66,6 +66,7 @@ from course_utils.models.tasks.length_task import (
 from course_utils.models.tasks.recall import RecallModel, judge_recall, recall_batch, train_recall
 from course_utils.models.tasks.width_sweep import SweepPoint, train_at_width
 from course_utils.models.training.accumulation import accumulated_gradient
+from course_utils.models.training.adamw import adamw_step
 from course_utils.models.training.autocast import Autocast
 from course_utils.models.training.objectives import causal_lm_loss, label_smoothed_loss, mask_tokens
 from course_utils.models.training.schedules import warmup_cosine, warmup_inverse_sqrt

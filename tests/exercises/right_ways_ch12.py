@@ -259,6 +259,61 @@ def accumulate_in_place(loss, parameters, micro_batches):
     return grads
 
 
+# adamw_step
+
+
+def adamw_as_torch_writes_it(parameter, gradient, m, v, step, rate, betas, eps, weight_decay):
+    """In place on copies, with the corrections in the length of the step and in the divisor."""
+    parameter, m, v = (one.clone() for one in (parameter, m, v))
+    parameter.mul_(1 - rate * weight_decay)
+    m.lerp_(gradient, 1 - betas[0])
+    v.mul_(betas[1]).addcmul_(gradient, gradient, value=1 - betas[1])
+    divisor = (v.sqrt() / math.sqrt(1 - betas[1] ** step)).add_(eps)
+    parameter.addcdiv_(m, divisor, value=-rate / (1 - betas[0] ** step))
+    return parameter, m, v
+
+
+def adamw_by_the_optimiser(parameter, gradient, m, v, step, rate, betas, eps, weight_decay):
+    leaf = nn.Parameter(parameter.clone())
+    leaf.grad = gradient.clone()
+    how = {"lr": rate, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+    optimiser = torch.optim.AdamW([leaf], **how)
+    optimiser.state[leaf] = {
+        "step": torch.tensor(step - 1.0),
+        "exp_avg": m.clone(),
+        "exp_avg_sq": v.clone(),
+    }
+    optimiser.step()
+    state = optimiser.state[leaf]
+    return leaf.data, state["exp_avg"], state["exp_avg_sq"]
+
+
+def adamw_number_by_number(parameter, gradient, m, v, step, rate, betas, eps, weight_decay):
+    rows = []
+    flat = (one.flatten().tolist() for one in (parameter, gradient, m, v))
+    for p, g, old_m, old_v in zip(*flat, strict=True):
+        new_m = old_m + (1 - betas[0]) * (g - old_m)
+        new_v = old_v + (1 - betas[1]) * (g * g - old_v)
+        root = math.sqrt(new_v / (1 - betas[1] ** step))
+        p -= rate * (weight_decay * p + new_m / (1 - betas[0] ** step) / (root + eps))
+        rows.append((p, new_m, new_v))
+    columns = zip(*rows, strict=True) if rows else ([], [], [])
+    return tuple(
+        torch.tensor(list(column), dtype=parameter.dtype).view(parameter.shape)
+        for column in columns
+    )
+
+
+def adamw_by_numpy(parameter, gradient, m, v, step, rate, betas, eps, weight_decay):
+    p, g, m, v = (np.array(one) for one in (parameter, gradient, m, v))
+    m = betas[0] * m + (1 - betas[0]) * g
+    v = betas[1] * v + (1 - betas[1]) * g**2
+    share = math.sqrt(1 - betas[1] ** step) / (1 - betas[0] ** step)
+    scaled_eps = eps * math.sqrt(1 - betas[1] ** step)
+    new = p - rate * weight_decay * p - rate * share * m / (np.sqrt(v) + scaled_eps)
+    return tuple(torch.from_numpy(np.asarray(one, dtype=p.dtype)) for one in (new, m, v))
+
+
 # transformer_parameters
 
 
@@ -481,6 +536,12 @@ RIGHT_WAYS_CH12 = {
         accumulate_weighted_means,
         accumulate_materialized,
         accumulate_in_place,
+    ),
+    "adamw_step": (
+        adamw_as_torch_writes_it,
+        adamw_by_the_optimiser,
+        adamw_number_by_number,
+        adamw_by_numpy,
     ),
     "transformer_parameters": (
         parameters_by_shapes,

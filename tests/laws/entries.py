@@ -219,6 +219,10 @@ TOLD = (
     Entry(models.dequantize_q8_0, {"blocks": torch.full((3, 34), 17, dtype=torch.uint8)}),
     Entry(models.quantize_blocks, sizes={"d": 6, "bits": 3, "blocks": 3}),
     Entry(models.prompt_lookup, {"tokens": torch.tensor([1, 2, 1])}, {"shortest": 1, "longest": 2}),
+    Entry(
+        models.adamw_step,
+        {"v": lambda s, g: torch.rand(s["B"], generator=g), "betas": (0.9, 0.99)},
+    ),
     Entry(models.draw_tokens, {"temperature": 0.0}, {"num_tokens": 5}),
     Entry(models.feed_forward, {"activation": "gelu"}),
     Entry(models.bigram_scores, sizes={"num_tokens": 4}),

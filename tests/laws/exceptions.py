@@ -40,8 +40,9 @@ WRITES = {"cache_key", "cache_value"}  # arguments that are there to be changed
 LAWLESS = {
     flash_attention,  # which has a file of its own
     attention.wkv_step, measure.fit_scaling_law, measure.read_record, measure.trace_torch,
-    measure.trace_triton, models.beam_decode, models.from_gpt2, models.from_llama, models.generate,
-    models.greedy_decode, models.speculative_decode, models.to_gpt2, models.to_llama,
+    measure.trace_triton, models.adamw_step, models.beam_decode, models.from_gpt2,
+    models.from_llama, models.generate, models.greedy_decode, models.speculative_decode,
+    models.to_gpt2, models.to_llama,
 }  # fmt: skip
 # Scores of -inf, and a stream that stays as it was.
 NOT_ZERO = {attention.composed_scores, attention.gated_cross_attention}
@@ -91,7 +92,8 @@ TAKES: dict[str, set[str]] = {
     "-0.1": ANY_FLOAT,
     "0.0": ANY_FLOAT | ROOFLINE | {
         "E", "gib", "hopfield_update.beta", "p", "residual", "smoothing", "std",
-        "draw_tokens.temperature", "token_probabilities.temperature",
+        "draw_tokens.temperature", "token_probabilities.temperature", "adamw_step.rate",
+        "adamw_step.weight_decay",
     },
     "inf": ANY_FLOAT | ROOFLINE | {
         "entmax.alpha", "high_freq_factor", "sigma", "soft_lookup.temperature",

@@ -88,11 +88,15 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
          "DEEP_STEPS": 1},
         ["--seeds", "1"],
     ),
+    "chapter_11_steps": (
+        {"PAIRS": 600, "TESTED": 64, "SETTINGS": STEPS, "LONG": 2, "LEAK": 3, "FEW": 8},
+        ["--seeds", "1"],
+    ),
     "chapter_12_dates": (
         {"STEPS": 2, "READ_AT": [1], "SHORT": 2, "DATES": 600, "JUDGED": 16}, ["--seeds", "1"]
     ),
     "chapter_12_scaling": ({"WIDTHS": [4], "READ_AT": [1]}, ["--seeds", "1"]),
-    "chapter_12_stability": ({"DEEP_STEPS": 2, "STEPS": 2, "WARMUP": 1}, ["--seeds", "1"]),
+    "chapter_12_stability": ({"STEPS": 2, "WARMUP": 1, "DEEP_WARMUPS": [0]}, ["--seeds", "1"]),
     "chapter_13_heads": ({"STEPS": 1, "WINDOWS": 2}, ["--seeds", "1"]),
     "chapter_13_induction": ({"MODELS": [[2, 1, 2, False, 1], [1, 2, 2, True, 1]]}, []),
     "chapter_13_rankings": (
