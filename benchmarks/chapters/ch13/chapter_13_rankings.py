@@ -2,15 +2,15 @@
 
 Method: one thread. Polish or Czech? Documents of 8 to 15 words, see
 `course_utils/data/two_languages.py`. `runs` are the two-layer classifiers of chapter 13: the mean
-rank correlation over 150 documents of each ranking with leave-one-out, by value and by size (the
-flow over 40). `pooled` are models of one attention layer over words or LSTM states: correlations of
-their weights with |gradient × input| and with the size of leave-one-out, what shuffled weights move
-(total variation, mean of 20), and how far weights sought out by Adam get with the output within
-0.01. That distance is a median Jensen-Shannon divergence, and so are `from_even`, the distance of a
-model's weights from even ones, and `between_seeds`, from those of the other seeds (the mean over
-them). `right_even` is a model trained with even weights, all else being equal. `cues` are models
-where one shared word stands in nine of ten Polish training documents and in one of ten Czech ones.
-It takes six minutes.
+rank correlation over 150 documents of each ranking with leave-one-out, by value and by the size of
+both (the flow over 40). `pooled` are models of one attention layer over words or LSTM states:
+correlations of their weights with |gradient × input| and with the size of leave-one-out, what
+shuffled weights move (total variation, mean of 20), and how far weights sought out by Adam get with
+the output within 0.01. That distance is a median Jensen-Shannon divergence, and so are `from_even`,
+the distance of a model's weights from even ones, and `between_seeds`, from those of the other seeds
+(the mean over them). `right_even` is a model trained with even weights, all else being equal.
+`cues` are models where one shared word stands in nine of ten Polish training documents and in one
+of ten Czech ones. It takes three minutes.
 
     python -m benchmarks.chapters.ch13.chapter_13_rankings
 """
@@ -70,8 +70,8 @@ def classifier(seed: int) -> Row:
         "seed": seed, "cpu_seconds": seconds,
         "right": right(model.predict, judged),
         "rankings": {
-            name: [round(mean_agreement(one, other, documents.mask), 3)
-                   for other in (left, left.abs())]
+            name: [round(mean_agreement(a, b, documents.mask), 3)
+                   for a, b in ((one, left), (one.abs(), left.abs()))]
             for name, one in said.items()
         },
         "effective_share": [
