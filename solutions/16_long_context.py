@@ -122,7 +122,7 @@ r"""
 <details><summary>Answer</summary>
 
 - A: a token's query and key are equally wide. With fewer key/value heads than query heads, keys and values together are the smaller load, which helps.
-- **B is right.** An output belongs to its query. It travels along and comes home, or its parts stay where they were made and are exchanged once, at the end. Where few queries meet a long cache the second is the better way (Yang et al., 2024); section 7 does it for a single query.
+- **B is right.** An output belongs to its query. It travels along and comes home, or its parts stay where they were made and are collected at the end. Section 7 does that for a single query.
 - C: attention sums over the keys, in any order.
 
 </details>
@@ -479,7 +479,10 @@ r"""
 There is another way to split one attention: by **heads**. Heads are independent until the output projection. Two schemes use that.
 
 *Ulysses* (Jacobs et al., 2023) keeps the text split between layers. Before attention an **all-to-all** trades shards of the tokens with all heads for shards of the heads with all tokens; then each rank runs plain attention; then another all-to-all undoes the exchange.
+"""
 
+# %% [markdown]
+r"""
 *Tensor parallelism* (Megatron-LM; Shoeybi et al., 2019) splits the weights: a rank has the columns of $W_q$, $W_k$, $W_v$ that make its heads, and the rows of $W_o$ that read them. Every rank has all tokens. The outputs are partial sums, which an **all-reduce** adds up: afterwards every rank has the sum. As a ring it has two halves. A *reduce-scatter* leaves each rank with the sum of one share, and an *all-gather* hands the shares round until everyone has all of them.
 """
 
@@ -620,9 +623,12 @@ With 8 ranks tensor parallelism sends 14.3 GB in every layer, the ring 3.6, Ulys
 
 These are formulas. Nobody here has a million tokens on 64 devices.
 
-There is a third way between ring and heads: gather the keys and values of all ranks first, by an *all-gather*, and multiply afterwards. It sends what the ring sends, hides nothing and holds a whole layer's keys, but any kernel and any mask will do. Llama 3's training does so, since its few key/value heads are small beside the queries and its masks keep documents apart (Grattafiori et al., 2024, section 3.3.2); PyTorch's context parallelism has both ways.
-
 </details>
+"""
+
+# %% [markdown]
+r"""
+There is a third way between ring and heads: gather the keys and values of all ranks first, by an *all-gather*, and multiply afterwards. It sends what the ring sends, hides nothing and holds a whole layer's keys, but any kernel and any mask will do. Llama 3's training does so, since its few key/value heads are small beside the queries and its masks keep documents apart (Grattafiori et al., 2024, section 3.3.2); PyTorch's context parallelism has both ways.
 """
 
 # %% [markdown]
@@ -808,10 +814,10 @@ r"""
 # %% mystnb={"image": {"alt": "Bytes that one rank sends per layer and P tokens of text, forward, against 2, 4, 8 and 16 ranks P. Tensor parallelism rises steepest. The ring stays below Ulysses, which ends at 8 ranks, and goes on alone to 16."}}
 ranks = (2, 4, 8, 16)
 title = "64 query heads, 8 of keys and values: Ulysses\nruns out of heads before it becomes cheaper"
-axes = plotting.new_figure(title, "ranks P", "KB that a rank sends per P tokens")
+axes = plotting.new_figure(title, "ranks P", "KB sent per P tokens")
 plotting.power_axis(axes, ranks)
 shown = {
-    "ring": ("blue", (8.6, 24)),
+    "ring": ("blue", (10, 18)),
     "Ulysses": ("orange", (3.2, 44)),
     "tensor": ("green", (3.0, 150)),
 }
@@ -867,7 +873,7 @@ for share, name in ((1, ""), (1 / 2, "1/2"), (1 / 4, "1/4")):
     axes.text(460, share - 0.02, name, va="top", color=plotting.QUIET)
 shown = {
     (2, "zigzag"): ("blue", (8900, 0.57)),
-    (4, "zigzag"): ("green", (8900, 0.27)),
+    (4, "zigzag"): ("green", (8900, 0.33)),
     (4, "contiguous"): ("orange", (8900, 0.45)),
 }
 for (ranks, layout), (colour, at) in shown.items():
@@ -1016,16 +1022,22 @@ for run in record["runs"]:
     judged = {"text": "all", "segments": "second copy"}[run["text"]]
     kept, lost = (run[cache][judged]["loss"] for cache in (with_sinks, without))
     early, later = (max(run["on_first"][span][-1]) for span in ("2 to 15", "33 to 47"))
+    cost = abs(lost - kept) if round(lost - kept, 3) == 0 else lost - kept  # no minus before 0
     print(f"{run['text']:10}{run['start token']!s:13}{early:8.2f} {later:6.2f}",
-          f"{kept:17.3f} {lost:8.3f} {lost - kept:6.3f}")  # fmt: skip
+          f"{kept:17.3f} {lost:8.3f} {cost:6.3f}")  # fmt: skip
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-ANSWER_SINKS
+Neither. Even with a start token the text model does not rest on it, and evicting it costs 0.004 nats at most; segments without one put little weight on their first token, and its eviction costs 0.002 and 0.010<!-- shown: 0.004 0.002 0.010 -->. It takes both: a token that stands for "nothing yet", *and* a text in which there is often nothing to look up. Then the heads of the last layer rest on it with up to 0.76 and 0.79 of their weight, and eviction costs 0.015 and 0.045 nats<!-- shown: 0.76 0.79 0.015 0.045 -->.
 
 </details>
+"""
+
+# %% [markdown]
+r"""
+They rest there only in the very first copy: in the first copy of the next segment, where nothing can be looked up either, the start token has no weight at all. These models are small, and so is what eviction costs. Xiao et al. report that large language models break down without their first tokens.
 """
 
 # %% [markdown]
@@ -1050,7 +1062,9 @@ for run in record["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-ANSWER_FIRST
+A blind guess has a perplexity of 32, so 223 is not what "knowing nothing" costs, and a model that keeps everything does better on this count than one with sinks. The number measures confidence: the model takes a fresh segment for an old one, is 0.80 to 0.86 sure of its best guess, and right in 0.03 of the cases, which is 1 in 32<!-- shown: 0.80 0.86 0.03 -->. Without the sinks it is a little surer, and that is all that "more than doubles" says.
+
+A measurement is worth something if a healthy model has a known value there. Loss where nothing can be predicted has one, $\ln 32$, and it should be printed beside the model's.
 
 </details>
 """
@@ -1276,7 +1290,10 @@ Mentioned here without a measurement:
 
 - *LSLM* (Ma et al., 2024), "Language Model Can Listen While Speaking": a decoder that generates speech while a second stream brings in what it hears; the two streams are fused inside the layers, and the paper compares early, middle and late fusion. It is about when to stop talking, not about long texts.
 - *CoRAG* (Wang et al., 2025), chain-of-retrieval augmented generation: a model trained to search several times, each query made from what was found before, and only then to answer. Attention is left as it is; the search is what is chained.
+"""
 
+# %% [markdown]
+r"""
 Text E describes projects of these two names, with "Cross-attention: Coordinates both streams" in one and "Context integration: Cross-attention" in the other. The two papers do without it: the one adds what it hears to the stream of the decoder, the other puts what it found into the prompt.
 """
 

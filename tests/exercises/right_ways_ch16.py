@@ -217,22 +217,6 @@ def ring_that_joins_two_columns(query, key, value, begin, rank, world_size):
     return out
 
 
-def ring_that_joins_at_the_end(query, key, value, begin, rank, world_size):
-    """Scores are multiplied on the way; the parts are put together after the last rotation."""
-    parts, logs = [], []
-    for step in range(world_size):
-        on_its_way = step < world_size - 1 and begin(key, value)
-        if step <= rank:
-            scores = query @ key.mT / query.shape[-1] ** 0.5
-            if not step:
-                scores += torch.full_like(scores[0, 0], -math.inf).triu(1)
-            parts.append(scores.softmax(-1) @ value)
-            logs.append(scores.logsumexp(-1, keepdim=True))
-        if on_its_way:
-            key, value = on_its_way()
-    return (torch.stack(logs).softmax(0) * torch.stack(parts)).sum(0)
-
-
 def ring_with_a_running_maximum(query, key, value, begin, rank, world_size):
     d = query.shape[-1]
     m = torch.full((*query.shape[:3], 1), -torch.inf, dtype=query.dtype)
@@ -466,7 +450,6 @@ RIGHT_WAYS_CH16 = {
     "ring_attention": (
         ring_with_steps,
         ring_that_joins_two_columns,
-        ring_that_joins_at_the_end,
         ring_with_a_running_maximum,
         ring_query_by_query,
         ring_through_the_fused_operator,
