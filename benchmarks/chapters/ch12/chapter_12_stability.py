@@ -37,7 +37,7 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 }
 RATES = {  # up to beyond the best, which is tried with every seed
     "SGD": (0.01, 0.1, 1.0, 3.0), "momentum": (0.001, 0.01, 0.1, 0.3, 1.0),
-    "Adam": (0.0003, 0.003, 0.03, 0.1, 0.3), "AdamW": (0.0003, 0.003, 0.03, 0.1, 0.3),
+    "Adam": (0.0003, 0.003, 0.03, 0.1), "AdamW": (0.0003, 0.003, 0.03, 0.1),
 }  # fmt: skip
 BEST = {"SGD": 1.0, "momentum": 0.3, "Adam": 0.03, "AdamW": 0.03}
 
