@@ -23,6 +23,12 @@ def draw_mask(shape: tuple[int, ...]) -> Tensor:
     return mask
 
 
+def table(num_queries: int, num_keys: int, rule: Callable[[int, int], bool]) -> Tensor:
+    """Make a mask from a rule for query i and key j."""
+    rows = [[rule(i, j) for j in range(num_keys)] for i in range(num_queries)]
+    return torch.tensor(rows, dtype=torch.bool).reshape(num_queries, num_keys)
+
+
 def qkv(
     leading: tuple[int, ...], num_queries: int, num_keys: int, d_k: int = 4, d_v: int = 6
 ) -> Tensors:

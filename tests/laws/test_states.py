@@ -1,6 +1,5 @@
 """Mixers that keep a state: every form is one function, and no product of fades is divided by."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -82,17 +81,6 @@ def in_one_chunk(*given: Tensor) -> Tensor:
     return retention_chunk(*given, zeros(B, H, D_K, D_V))[0]
 
 
-def by_doubling(x: Tensor, delta: Tensor, A: Tensor, b: Tensor, c: Tensor, D: Tensor) -> Tensor:
-    keep = (delta.unsqueeze(-1) * A).exp()
-    state, reach = (delta * x).unsqueeze(-1) * b.unsqueeze(-2), 1
-    while reach < x.shape[1]:
-        before = (0, 0, 0, 0, reach, 0)
-        state = state + keep * F.pad(state, before)[:, :-reach]
-        keep = keep * F.pad(keep, before)[:, :-reach]
-        reach *= 2
-    return (state @ c.unsqueeze(-1)).squeeze(-1) + D * x
-
-
 FORMS: dict[str, tuple[Callable[[int], Given], Callable[..., Tensor], Callable[..., Tensor]]] = {
     "retention, recurrent": (retention_given, retention_parallel, retention_recurrent),
     "retention, in chunks": (retention_given, retention_parallel, in_chunks),
@@ -108,7 +96,6 @@ FORMS: dict[str, tuple[Callable[[int], Given], Callable[..., Tensor], Callable[.
         lambda *given: walk(gated_delta_step, zeros(B, H, D_K, D_V), *given),
     ),
     "scan": (scan_given, chunked_selective_scan, selective_scan),
-    "scan, by doubling": (scan_given, chunked_selective_scan, by_doubling),
 }
 
 
@@ -138,17 +125,6 @@ def test_in_float32_they_differ_by_rounding_alone(form) -> None:
     assert (one(*given) - exact).abs().max() < room
     if "delta" not in form and "gated" not in form:
         assert (other(*given) - exact).abs().max() < room
-
-
-def test_retention_is_its_formula_number_by_number() -> None:
-    query, key, value, decay = retention_given(6)
-    out = retention_parallel(query, key, value, decay)
-    for b, h, n in ((0, 0, 0), (1, 2, 5), (0, 1, 3)):
-        want = zeros(D_V)
-        for m in range(n + 1):
-            score = float(query[b, h, n] @ key[b, h, m]) / math.sqrt(D_K)
-            want += float(decay[h]) ** (n - m) * score * value[b, h, m]
-        torch.testing.assert_close(out[b, h, n], want)
 
 
 def test_a_gated_linear_step_is_a_delta_step_that_removes_nothing() -> None:
@@ -235,52 +211,24 @@ def test_a_long_sequence_makes_no_larger_table(whole) -> None:
     assert work[1] == 2 * work[0]
 
 
-def shapes(*wanted: tuple[int, ...]) -> list[Tensor]:
-    return [torch.zeros(shape) for shape in wanted]
-
-
-Q, K, V, S = (2, 3, 6, 4), (2, 3, 6, 4), (2, 3, 6, 5), (2, 3, 4, 5)
-
-
 @pytest.mark.parametrize(
-    ("call", "given", "says"),
+    ("call", "given"),
     [
-        (retention_parallel, (Q, (2, 3, 7, 4), V, (3,)), "key must have the shape"),
-        (retention_parallel, (Q, K, V, (2,)), r"decay must have the shape \(3,\), got \(2,\)"),
-        (retention_recurrent, (Q, K, (2, 3, 7, 5), (3,)), "value must have the shape"),
-        (retention_chunk, (Q, K, V, (3,), (2, 3, 5, 4)), "state must have the shape"),
-        (retention_chunk, ((2, 3, 0, 4), (2, 3, 0, 4), (2, 3, 0, 5), (3,), S), "at least one"),
-        (gated_linear_attention, (Q, K, V, (2, 3, 6, 5)), "gate must have the shape"),
-        (gated_linear_attention, ((1, 1, 0, 4),) * 4, "at least one token, got none"),
-        (gated_linear_step, ((2, 3, 4),) * 4 + ((2, 3, 4, 5),), "state must have the shape"),
-        (gated_linear_step, ((2, 3, 4),) * 2 + ((2, 2, 5), (2, 3, 4), S), "value must have"),
-        (gated_delta_rule, (Q, K, V, (2, 3), (2, 3, 6)), r"alpha must have the shape \(2, 3, 6\)"),
-        (gated_delta_rule, ((1, 1, 0, 4),) * 3 + ((1, 1, 0),) * 2, "at least one token, got none"),
-        (
-            gated_delta_step,
-            ((2, 3, 4), (2, 3, 4), (2, 3, 5), (2, 3), (2, 3), (2, 3, 5, 4)),
-            "state must have the shape",
-        ),
-        (selective_scan, ((2, 6, 3),) * 2 + ((4, 5), (2, 6, 5), (2, 6, 5), (3,)), "A must have"),
-        (selective_scan, ((2, 0, 3),) * 2 + ((3, 5), (2, 0, 5), (2, 0, 5), (3,)), "one token"),
-        (
-            chunked_selective_scan,
-            ((2, 6, 3),) * 2 + ((3, 5), (2, 6, 4), (2, 6, 5), (3,)),
-            "B must have the shape",
-        ),
-        (wkv, ((2, 6, 3), (2, 6, 4), (3,), (3,)), "value must have the shape"),
-        (wkv, ((2, 0, 3), (2, 0, 3), (3,), (3,)), "at least one token, got none"),
-        (wkv, ((2, 6, 3), (2, 6, 3), (4,), (3,)), r"decay must have the shape \(3,\)"),
+        (retention_chunk, ((2, 3, 0, 4), (2, 3, 0, 4), (2, 3, 0, 5), (3,), (2, 3, 4, 5))),
+        (gated_linear_attention, ((1, 1, 0, 4),) * 4),
+        (gated_delta_rule, ((1, 1, 0, 4),) * 3 + ((1, 1, 0),) * 2),
+        (selective_scan, ((2, 0, 3),) * 2 + ((3, 5), (2, 0, 5), (2, 0, 5), (3,))),
+        (wkv, ((2, 0, 3), (2, 0, 3), (3,), (3,))),
     ],
-)  # fmt: skip
-def test_sizes_must_fit(call, given, says) -> None:
-    with pytest.raises(ValueError, match=says):
-        call(*shapes(*given))
+)
+def test_no_token_is_refused(call, given) -> None:
+    with pytest.raises(ValueError, match="at least one token"):
+        call(*(torch.zeros(shape) for shape in given))
 
 
 def test_the_state_of_wkv_must_fit() -> None:
-    key, value, decay, bonus, *state = shapes((2, 3), (2, 3), (3,), (3,), (2, 3), (2, 4), (2, 3))
+    key, value, decay, bonus, *state = map(
+        torch.zeros, ((2, 3), (2, 3), 3, 3, (2, 3), (2, 4), (2, 3))
+    )
     with pytest.raises(ValueError, match=r"denominator must have the shape \(2, 3\)"):
         wkv_step(key, value, decay, bonus, tuple(state))
-    with pytest.raises(TypeError, match="all must have the same dtype"):
-        wkv_step(key, value, decay.double(), bonus, (key, key, key))

@@ -6,33 +6,6 @@ import torch
 from course_utils.positions import llama3_frequencies, rope_frequencies
 
 
-def slowly(frequencies, factor, low, high, trained):
-    """Return the rule as Llama's code writes it, pair by pair."""
-    found = []
-    for frequency in frequencies.flatten().tolist():
-        wavelength = 2 * math.pi / frequency
-        if wavelength < trained / high:
-            found.append(frequency)
-        elif wavelength > trained / low:
-            found.append(frequency / factor)
-        else:
-            smooth = (trained / wavelength - low) / (high - low)
-            found.append((1 - smooth) * frequency / factor + smooth * frequency)
-    return torch.tensor(found, dtype=frequencies.dtype).view(frequencies.shape)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("bounds", [(1.0, 4.0), (0.5, 32.0), (2, 3)])
-def test_it_is_the_loop_in_any_shape_and_order(bounds, dtype) -> None:
-    shuffled = (
-        rope_frequencies(24, 1000.0)[torch.randperm(12)].view(3, 4).to(dtype).requires_grad_()
-    )
-    given = (3.0, *bounds, 100)
-    torch.testing.assert_close(llama3_frequencies(shuffled, *given), slowly(shuffled, *given))
-    (slope,) = torch.autograd.grad(llama3_frequencies(shuffled, *given).sum(), shuffled)
-    assert bool(slope.isfinite().all())
-
-
 def test_at_the_numbers_of_llama_3_1_29_pairs_stay_and_29_are_divided() -> None:
     own = rope_frequencies(128, 500_000.0)
     slowed = own / llama3_frequencies(own, 8.0, 1.0, 4.0, 8192)

@@ -13,14 +13,10 @@ from course_utils.attention import (
     window_mask,
 )
 from tests import support
+from tests.support import table
 
 LENGTHS = [*support.LENGTHS, (0, 3), (3, 0)]
 OFFSETS = [0, 1, 2, 4, 9, -1, -2, -9]
-
-
-def table(num_queries: int, num_keys: int, rule) -> torch.Tensor:
-    rows = [[rule(i, j) for j in range(num_keys)] for i in range(num_queries)]
-    return torch.tensor(rows, dtype=torch.bool).reshape(num_queries, num_keys)
 
 
 @pytest.mark.parametrize("left", [0, 1, 3, 50, None])

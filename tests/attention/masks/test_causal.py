@@ -1,7 +1,6 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_utils.attention import (
@@ -11,14 +10,10 @@ from course_utils.attention import (
     window_mask,
 )
 from tests import support
+from tests.support import table
 
 LENGTHS = [*support.LENGTHS, (0, 3), (3, 0)]
 OFFSETS = [0, 1, 2, 4, 9, -1, -2, -9]
-
-
-def table(num_queries: int, num_keys: int, rule) -> Tensor:
-    rows = [[rule(i, j) for j in range(num_keys)] for i in range(num_queries)]
-    return torch.tensor(rows, dtype=torch.bool).reshape(num_queries, num_keys)
 
 
 @pytest.mark.parametrize("offset", OFFSETS)
