@@ -130,9 +130,6 @@ def line(
         at: Left end and middle height of the name, in data coordinates; None writes no name.
         style: matplotlib's, for example "o--".
         **options: Passed on to matplotlib.
-
-    Raises:
-        ValueError: x and y differ in shape.
     """
     if colour not in COLOURS:
         raise ValueError(f"colour must be one of {', '.join(COLOURS)}, got {colour!r}")

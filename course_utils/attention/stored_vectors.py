@@ -41,9 +41,6 @@ def memory_attention(
         top_k: How many memories a query and head reads: those that score highest for it. All, if
             there are fewer.
         gate: One number for each head.
-
-    Raises:
-        ValueError: There is no memory.
     """
     check_same_length(query, key, value)
     check_query_key_value(query, memory_key, memory_value)

@@ -48,9 +48,6 @@ def sample_dates(
         generator: The only source of randomness.
         held_out: Whether to draw from the held-out days instead of the others.
         locales: The locales to draw from.
-
-    Raises:
-        ValueError: There is no locale.
     """
     if not locales:
         raise ValueError("locales must name at least one, got none")

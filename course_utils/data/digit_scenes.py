@@ -97,9 +97,6 @@ def scenes(
         labels: Which digit each shows.
         number: How many scenes.
         generator: The only source of randomness.
-
-    Raises:
-        ValueError: There is no digit.
     """
     check_at_least(1, number=number)
     _check_digits(images, labels, generator)

@@ -57,9 +57,6 @@ def repeat_pairs(
         generator: Where the symbols are drawn from.
         num_symbols: Size of the alphabet.
         reverse: Whether the target starts with the source's last symbol.
-
-    Raises:
-        ValueError: There is no length.
     """
     if len(lengths) == 0 or int(lengths.min()) < 1:
         raise ValueError(f"lengths must hold numbers of at least 1, got {lengths.tolist()}")

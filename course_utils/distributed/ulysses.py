@@ -23,9 +23,6 @@ def sequence_to_heads(
 
     Args:
         shards: All heads of each rank's tokens, ranks in the order of the text.
-
-    Raises:
-        ValueError: The number of ranks does not divide the heads.
     """
     check_instance(Sequence, shards=shards)
     if not len(shards):

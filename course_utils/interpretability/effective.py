@@ -25,9 +25,6 @@ def effective_attention(
     Args:
         weights: What each query takes from each key.
         value: What each key passes on; of any rank.
-
-    Raises:
-        ValueError: There is not one value for each key.
     """
     check_same_dtype("... rows columns", weights=weights, value=value)
     if weights.shape[:-2] != value.shape[:-2] or weights.shape[-1] != value.shape[-2]:

@@ -25,9 +25,6 @@ def gradient_attention(
     Args:
         layers: The weights of each layer, the first layer first.
         gradients: The slope, in each of these weights, of the score that is to be explained.
-
-    Raises:
-        ValueError: The lists are not equally long.
     """
     check_layers("B H L L", layers=layers, gradients=gradients)
     if len(layers) != len(gradients):

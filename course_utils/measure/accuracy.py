@@ -22,9 +22,6 @@ def exact_match(
         predicted: The tokens that a model predicted.
         target: The tokens that are right.
         pad_id: The target token at positions that do not count.
-
-    Raises:
-        ValueError: There is no sequence.
     """
     check_tensor(predicted=predicted, target=target)
     check_int(pad_id=pad_id)

@@ -58,7 +58,7 @@ def fit_scaling_law(
         losses: The loss of each run.
 
     Raises:
-        ValueError: There are fewer than five runs, all have the same N, or the same D.
+        ValueError: There are fewer than five runs, or all have the same N or the same D.
     """
     columns = {"num_parameters": num_parameters, "num_tokens": num_tokens, "losses": losses}
     size, data, goal = (_logarithms(name, column) for name, column in columns.items())

@@ -35,9 +35,6 @@ def llama3_frequencies(
         low_freq_factor: Rotations up to which a pair is slowed.
         high_freq_factor: Rotations from which a pair is kept.
         trained_length: How many positions the model was trained on.
-
-    Raises:
-        ValueError: The two bounds are not in order.
     """
     check_float(frequencies=frequencies)
     check_factor(factor)

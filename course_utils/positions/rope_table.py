@@ -48,9 +48,6 @@ class RopeTable:
         frequencies: Radians per position for each pair, instead of the base's own: how positions
             are interpolated, and what YaRN changes.
         magnitude: Factor on the rotated vectors (YaRN's; 1 elsewhere).
-
-    Raises:
-        ValueError: There is not one frequency for each pair.
     """
 
     def __init__(

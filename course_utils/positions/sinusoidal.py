@@ -34,9 +34,6 @@ def sinusoidal_encoding(
         num_positions: How many positions, from 0.
         d_model: Width of the stream, even.
         base: Wavelengths go from 2π to nearly 2π · base.
-
-    Raises:
-        ValueError: There is no position.
     """
     check_at_least(1, num_positions=num_positions)
     return _encoded(torch.arange(num_positions), d_model, base).to(torch.get_default_dtype())

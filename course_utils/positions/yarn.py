@@ -38,9 +38,6 @@ def yarn_frequencies(
         fast: Pairs that make at least this many turns in the trained range stay as they are.
         slow: Pairs that make at most this many are interpolated, as by linear scaling.
         truncate: Whether the ramp begins and ends at a whole pair; gpt-oss does not.
-
-    Raises:
-        ValueError: Fast is not above slow.
     """
     own = rope_frequencies(d_k, base)
     check_at_least(1, trained_length=trained_length)

@@ -36,9 +36,6 @@ class Request:
         sequence: The cache of each layer; None while the request waits.
         num_shared: How many tokens of the prompt it did not have to read on admission.
         error: What ended it early, or None.
-
-    Raises:
-        ValueError: The prompt is empty.
     """
 
     prompt: Sequence[int]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 Span = tuple[str, int, int]
+MECHANISMS = ("course_utils.attention", "course_utils.positions")
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,14 @@ def _functions(module: types.ModuleType) -> dict[str, ast.FunctionDef]:
 def _elsewhere(
     home: types.ModuleType, module: types.ModuleType, name: str
 ) -> Iterator[tuple[types.ModuleType, str]]:
-    """Yield where a helper stands that the exercise's own file imports and no part offers."""
+    """Yield where a mechanism's helper stands that the exercise's own file imports.
+
+    What the package offers has tests of its own, as has the clinic's comparison.
+    """
     found = vars(module).get(name)
     if module is home and inspect.isfunction(found):
-        part = sys.modules[".".join(found.__module__.split(".")[:2])]
-        if found.__name__ not in getattr(part, "__all__", [found.__name__]):
+        part = ".".join(found.__module__.split(".")[:2])
+        if part in MECHANISMS and found.__name__ not in sys.modules[part].__all__:
             yield sys.modules[found.__module__], found.__name__
 
 

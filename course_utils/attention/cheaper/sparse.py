@@ -42,7 +42,7 @@ def fixed_mask(num_positions: int, block: int, summary: int) -> Bool[Tensor, "L 
         summary: How many positions at the end of a block all later positions see.
 
     Raises:
-        ValueError: Summary is not from 0 to block.
+        ValueError: summary is not from 0 to block.
     """
     check_at_least(1, block=block)
     check_at_least(0, num_positions=num_positions, summary=summary)

@@ -45,9 +45,6 @@ def entmax(scores: Float[Tensor, "*batch S"], alpha: float | Tensor) -> Float[Te
     Args:
         scores: Any real numbers, -inf for what may not be chosen.
         alpha: Above 1; a tensor that broadcasts to the scores, (H, 1, 1) say, can be learned.
-
-    Raises:
-        ValueError: An alpha is not above 1.
     """
     check_float(scores=scores)
     _check_alpha(alpha, scores)

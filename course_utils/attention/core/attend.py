@@ -49,9 +49,6 @@ def context_vector(
     Args:
         weights: How much of each state to take.
         states: The encoder's states.
-
-    Raises:
-        ValueError: There is not one weight for each state.
     """
     check_same_dtype(weights=weights, states=states)
     if states.dim() < 2 or weights.shape != states.shape[:-1]:

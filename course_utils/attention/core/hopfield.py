@@ -25,9 +25,6 @@ def hopfield_update(
         state: What is to be completed.
         patterns: What is stored.
         beta: How sharp the choice is; 0 gives the mean of all patterns.
-
-    Raises:
-        ValueError: There is no pattern.
     """
     _check_memory(state, patterns)
     check_number(beta=beta)

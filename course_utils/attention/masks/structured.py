@@ -55,9 +55,6 @@ def combine_masks(*masks: Bool[Tensor, "..."]) -> Bool[Tensor, "..."]:
 
     Args:
         masks: One mask or more.
-
-    Raises:
-        ValueError: There is no mask.
     """
     if not masks:
         raise ValueError("combine_masks needs at least one mask, got none")

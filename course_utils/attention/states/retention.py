@@ -31,9 +31,6 @@ def retention_parallel(
         key: What each position offers.
         value: What each position hands over.
         decay: How much of the past each head keeps from one token to the next: above 0, at most 1.
-
-    Raises:
-        ValueError: There are no tokens.
     """
     _check(query, key, value, decay)
     scores = query @ key.mT / math.sqrt(query.shape[-1])

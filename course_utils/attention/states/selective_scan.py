@@ -36,9 +36,6 @@ def selective_scan(
         B: How strongly a token is written into each of the n.
         C: How strongly each of the n is read.
         D: What of x goes straight to the output.
-
-    Raises:
-        ValueError: There are no tokens.
     """
     _check(x, delta, A, B, C, D)
     state = x.new_zeros(x.shape[0], *A.shape)

@@ -26,7 +26,7 @@ def min_p_filter(logits: Float[Tensor, "... V"], min_p: float) -> Float[Tensor, 
         min_p: The smallest ratio that is kept; where a model is sure, few tokens reach it.
 
     Raises:
-        ValueError: min_p is not in (0, or 1].
+        ValueError: min_p is not in (0, 1].
     """
     check_logits(logits)
     check_share(min_p=min_p)

@@ -34,7 +34,7 @@ def token_probabilities(
         top_p: The fewest likeliest tokens that have at least this share together stay; None is all.
 
     Raises:
-        ValueError: top_p is not in (0, or 1].
+        ValueError: top_p is not in (0, 1].
     """
     check_logits(logits)
     check_number(temperature=temperature)

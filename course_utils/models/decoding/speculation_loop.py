@@ -88,7 +88,7 @@ def speculative_decode(
         generator: The only source of randomness.
 
     Raises:
-        ValueError: The prompt is not one sequence of at least one token, a cache has no room, or
+        ValueError: The prompt is not one sequence of at least one token, or a cache has no room, or
             has lost what a refused guess gives back.
     """
     check_instance(GPT, target=target)

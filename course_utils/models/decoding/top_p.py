@@ -26,7 +26,7 @@ def top_p_filter(logits: Float[Tensor, "... V"], top_p: float) -> Float[Tensor, 
         top_p: The share; 1 keeps every token.
 
     Raises:
-        ValueError: top_p is not in (0, or 1].
+        ValueError: top_p is not in (0, 1].
     """
     check_logits(logits)
     check_share(top_p=top_p)

@@ -38,9 +38,6 @@ def stream_text(
         num_sinks: How many of the first keys it also sees.
         by_place: Whether keys and queries are rotated by their place in the cache, as the paper
             does; otherwise by their position in the text.
-
-    Raises:
-        ValueError: There are no tokens.
     """
     check_instance(PositionedTransformer, model=model)
     check_instance(bool, by_place=by_place)

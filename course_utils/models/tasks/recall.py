@@ -76,7 +76,7 @@ class RecallModel(nn.Module):
             "latent": an even number.
 
     Raises:
-        ValueError: The kind shares no heads, a latent width is missing, or odd or unexpected.
+        ValueError: The kind shares no heads, or a latent width is missing, odd or unexpected.
     """
 
     def __init__(

@@ -66,9 +66,6 @@ def train_at_width(
         seed: Decides the weights and the windows.
         progress: Wraps the step numbers.
         watch: Called with each loss.
-
-    Raises:
-        ValueError: The steps do not ascend.
     """
     check_at_least(1, read_at=min(read_at, default=0))
     if sorted(set(read_at)) != list(read_at):

@@ -69,9 +69,6 @@ def causal_lm_loss(
         logits: Scores of every id; those at position t are for token t + 1.
         tokens: The token ids that the model read.
         pad_id: A target that is this id does not count.
-
-    Raises:
-        ValueError: A target is not a class.
     """
     _check_targets(logits, pad_id, tokens=tokens)
     return label_smoothed_loss(logits[:, :-1], tokens[:, 1:], 0.0, pad_id)
@@ -87,9 +84,6 @@ def label_smoothed_loss(
         target: The class that is right at each position.
         smoothing: The share, from 0 to 1, that is spread over all classes, the right one included.
         pad_id: A target that is this id does not count; it may be no class.
-
-    Raises:
-        ValueError: A target is not a class.
     """
     _check_targets(logits, pad_id, target=target)
     check_number(smoothing=smoothing)

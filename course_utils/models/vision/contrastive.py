@@ -28,9 +28,6 @@ def contrastive_loss(
         a: One vector for each pair, of any norm.
         b: Its partners, in the same order.
         temperature: Divides the cosines; smaller is sharper.
-
-    Raises:
-        ValueError: There is no pair.
     """
     check_same_dtype("B d", a=a, b=b)
     check_shape(tuple(a.shape), b=b)

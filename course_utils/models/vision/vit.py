@@ -33,9 +33,6 @@ def patchify(images: Float[Tensor, "B C h w"], patch: int) -> Float[Tensor, "B N
     Args:
         images: Channels, rows, columns.
         patch: Side of a patch. Inside one, the order is channel, row, column.
-
-    Raises:
-        ValueError: `patch` does not divide height and width.
     """
     check_float("B C h w", images=images)
     check_at_least(1, patch=patch)
@@ -63,9 +60,6 @@ def vit_tokens(
         b_e: Added to each embedded patch, not to the class token.
         class_token: Comes before every image's patches.
         positions: Row 0 is the class token's, row 1 the first patch's.
-
-    Raises:
-        ValueError: `patch` does not divide height and width.
     """
     patches = patchify(images, patch)
     check_same_dtype(images=images, W_e=W_e, b_e=b_e, class_token=class_token, positions=positions)
@@ -90,9 +84,6 @@ class VisionTransformer(nn.Module):
         channels: Numbers per pixel of an image.
         position_std: Standard deviation of the positions before training.
         **functions: What `GivenAttention` takes in place of its own: split, attend, merge.
-
-    Raises:
-        ValueError: `patch` does not divide `image_size`.
     """
 
     def __init__(

@@ -71,10 +71,3 @@ def test_wrong_arguments_are_said(
 ) -> None:
     with pytest.raises(error, match=says):
         alignment_explorer(given, **options)
-
-
-@pytest.mark.parametrize("name", ["score", "date", "place"])
-def test_a_choice_outside_is_refused(name: str) -> None:
-    widget = alignment_explorer(record(), score="dot")
-    with pytest.raises(ValueError, match=f"{name} must be in 0"):
-        setattr(widget, name, 7)

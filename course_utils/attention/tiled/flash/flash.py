@@ -65,6 +65,7 @@ def flash_attention(
 
     Raises:
         ImportError: Triton is not installed.
+        TypeError: The dtypes have no kernel, or the data is on neither a GPU nor a CPU.
         ValueError: The width exceeds 256.
     """
     _check(query, key, value)
