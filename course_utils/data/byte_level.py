@@ -4,7 +4,7 @@ Source: Radford et al. 2019, Language Models are Unsupervised Multitask Learners
     encoder.py of https://github.com/openai/gpt-2; merges: Sennrich et al. 2016, Neural Machine
     Translation of Rare Words with Subword Units, section 3.2, https://arxiv.org/abs/1508.07909
 Ours / theirs: BYTE_CHARACTERS = bytes_to_unicode();  merge_by_rank = bpe
-Differs: a digit is a piece of its own, as in SmolLM; a byte that is no token is left out
+Differs: a digit is a piece of its own, as in SmolLM; a byte without a token is left out
 Same contract as: a BPE of the tokenizers library with its pre-tokenizers Digits and ByteLevel
 """
 

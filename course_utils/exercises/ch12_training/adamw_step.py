@@ -162,7 +162,8 @@ EXERCISE = exercise(
                 "both shares of a mean sum to?", "new_m = beta_1 * m + slope\nnew_v = beta_2 * v + squares",
                 "new_m = beta_1 * m + slope", "new_v = beta_2 * v + squares"),
         mistake("the past forgotten", "The moments hold the last gradient only. What do they keep from one step to the "
-                "next?", "new_m = (1 - beta_1) * slope\nnew_v = (1 - beta_2) * squares", "new_m = slope\nnew_v = squares",
+                "next?", "new_m = (1 - beta_1) * slope\nnew_v = (1 - beta_2) * squares",
+                "new_m = slope\nnew_v = squares",
                 "new_m = (1 - beta_1) * slope", "new_v = (1 - beta_2) * squares"),
         mistake("no root", "The mean was divided by v itself. Then a gradient ten times as large moves the parameter a "
                 "tenth as far: what must be taken of v first?", "divisor = square + eps"),

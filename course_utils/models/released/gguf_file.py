@@ -52,7 +52,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Kind:
-    """How a kind of tensor lies in the file: bytes of a block, its numbers, and what reads it."""
+    """The layout of a kind of tensor: bytes of a block, its numbers, and what reads it."""
 
     num_bytes: int
     numbers: int
@@ -92,7 +92,7 @@ class FileTensor:
 
 @dataclass(frozen=True)
 class GGUFFile:
-    """What a file holds: its fields by name, and its tensors by name, in the file's order."""
+    """A file's fields by name, and its tensors by name, in the file's order."""
 
     fields: dict[str, Any]
     tensors: dict[str, FileTensor]
