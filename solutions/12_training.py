@@ -474,7 +474,7 @@ $7.0 \cdot 10^{-4}$<!-- shown: 7.0e-04 -->: $512^{-1/2} \cdot 4000^{-1/2}$.
 **Predict.** Which of the six suffer? Does a short warm-up help them as well as a long one?
 """
 
-# %% mystnb={"image": {"alt": "Loss over 150 steps of six stacks of twelve layers at the rate 0.003. With the norm before each part all three fall to 2.7 nats. With the norm after each sum and no warm-up the loss stays at the line of frequencies, 3.25; with 30 and 100 steps of warm-up it falls below it, late.<!-- shown 2: 2.7 3.25 -->"}}
+# %% mystnb={"image": {"alt": "Loss over 150 steps of six stacks of twelve layers at the rate 0.003. With the norm before each part all three fall to 2.7 nats. With the norm after each sum and no warm-up the loss stays at the line of frequencies, 3.25; with 30 and 100 steps of warm-up it falls below it, late."}}
 help_text = character_text()
 shares = torch.bincount(help_text.train) / len(help_text.train)
 guess = torch.special.entr(shares).sum().item()
@@ -486,8 +486,8 @@ for run in deep:
         at = [run["every"] * (place + 0.5) for place in range(len(run["losses"]))]
         colour = "blue" if run["pre_norm"] else "orange"
         plotting.line(axes, at, run["losses"], "", colour, None, looks[run["warmup"]])
-plotting.line(axes, [0, 150], [guess, guess], "frequency alone", "green", (2, guess - 0.05), "-.")
-for name, colour, height in (("pre", "blue", 2.68), ("post", "orange", 3.4)):
+plotting.line(axes, [0, 150], [guess, guess], "frequency alone", "green", (90, guess + 0.23), "-.")
+for name, colour, height in (("pre", "blue", 2.72), ("post", "orange", 3.0)):
     axes.text(152, height, name, color=plotting.COLOURS[colour], fontweight="bold", va="center")
 styles = [Line2D([], [], color=plotting.QUIET, linestyle=look) for look in looks.values()]
 axes.legend(styles, ["no warm-up", "30 steps", "100 steps"], frameon=False)
@@ -694,7 +694,7 @@ for name, part in {"the text": pieces.train[:20_000], "other topics": pieces.val
 r"""
 <details><summary>What to look at</summary>
 
-Noise before. After 200 steps there are words, some of them invented, line breaks and quotation marks in likely places, and no meaning: the loss per token has fallen from above $\ln 512 = 6.24$<!-- shown: 6.24 --> by more than two nats. It is lower on the text than on topics that were not read. That gap grows when a small text is read again and again (*overfitting*); only the loss on unread text says when to stop.
+Before, byte pairs in random order. After 200 steps there are words, some of them invented, line breaks and quotation marks in likely places, and no meaning: the loss per token is more than two nats below $\ln 512 = 6.24$<!-- shown: 6.24 -->, which knowing nothing costs. It is lower on the text than on topics that were not read. That gap grows when a small text is read again and again (*overfitting*); only the loss on unread text says when to stop.
 
 </details>
 """
@@ -1501,7 +1501,7 @@ The law follows all 25 points to 2.4% on average<!-- shown 2: 2.4 -->, and misse
 r"""
 <details><summary>What is missed</summary>
 
-It is not noise: the points of one width bend across their line. Four things here are not as in the paper, and each may move the exponents: one peak rate serves five widths; losses are read off in the middle of a schedule; the test is 8,192 characters, with one seed; and the largest $D$, 524,288, is more than the 434,035 characters of the text<!-- shown: 434,035 -->.
+It is not noise: the points of one width bend across their line. Four things here are not as in the paper, and each may move the exponents: one peak rate serves five widths; losses are read off in the middle of a schedule; the test is 8,192 characters, with one seed; and the largest $D$, 524,288, is more than the 434,035 characters of the text<!-- shown 4: 434,035 -->.
 
 $E$ should be the loss of an infinitely large model with endless text. Here it comes out near zero, but no text has a loss that low: a fit does not see what the data do not show, and small models on short runs do not show a floor.
 
@@ -1624,7 +1624,7 @@ powers = [share**10 for share in accuracy]
 axes = plotting.new_figure("One run, two measures", "step (logarithmic)", "share right")
 plotting.line(axes, at, accuracy, "characters", "blue", (at[0], 0.9), "o-")
 plotting.line(axes, at, exact, "dates", "orange", (at[-1] * 1.06, exact[-1]), "o-")
-plotting.line(axes, at, powers, "characters to the tenth", "green", (at[0], 0.3), "--")
+plotting.line(axes, at, powers, "characters to the tenth", "green", (at[0], 0.47), "--")
 axes.set(xscale="log", xlim=(at[0] * 0.9, at[-1] * 1.5), ylim=(0, 1.08))
 axes.set_xticks([50, 100, 200, 400, 800], ["50", "100", "200", "400", "800"])
 axes.minorticks_off()

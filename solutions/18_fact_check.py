@@ -1150,6 +1150,12 @@ r"""
 @article{hassan2018achieving,
   title = {Achieving Human Parity on Automatic {Chinese} to {English} News Translation}, author = {Hassan, Hany and Aue, Anthony and Chen, Chang and others},
   journal = {arXiv preprint arXiv:1803.05567}, year = {2018}, url = {https://arxiv.org/abs/1803.05567}}
+@inproceedings{laubli2018has,
+  title = {Has Machine Translation Achieved Human Parity? A Case for Document-level Evaluation}, author = {L{\"a}ubli, Samuel and Sennrich, Rico and Volk, Martin},
+  booktitle = {EMNLP}, year = {2018}, url = {https://arxiv.org/abs/1808.07048}}
+@inproceedings{toral2018attaining,
+  title = {Attaining the Unattainable? Reassessing Claims of Human Parity in Neural Machine Translation}, author = {Toral, Antonio and Castilho, Sheila and Hu, Ke and Way, Andy},
+  booktitle = {WMT}, year = {2018}, url = {https://arxiv.org/abs/1808.10432}}
 @inproceedings{claessen2000quickcheck,
   title = {{QuickCheck}: A Lightweight Tool for Random Testing of {Haskell} Programs}, author = {Claessen, Koen and Hughes, John},
   booktitle = {ICFP}, year = {2000}, doi = {10.1145/351240.351266}}

@@ -14,7 +14,7 @@ from course_utils.claims.ledger import bibliography
 CHAPTERS = sorted((Path(__file__).parents[2] / "solutions").glob("*.py"))
 _NAME = r"[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)*"
 CITED = re.compile(  # Name et al. (year), Name and Name (year), Name (year), (Name, year)
-    rf"\b({_NAME})(?:(?:, {_NAME})* et al\.,? \(?|(?:, {_NAME})* and {_NAME},? \(?| \()((?:19|20)\d\d)"
+    rf"\b({_NAME})(?:(?:, {_NAME})*(?: et al\.| and {_NAME}),? \(?| \()((?:19|20)\d\d)"
     rf"|\(({_NAME}), ((?:19|20)\d\d)"
 )
 NO_WORK = {"12-21", "12-27"}  # remembered, and no work of theirs is in the bibliography
