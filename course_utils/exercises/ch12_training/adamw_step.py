@@ -67,12 +67,12 @@ EXERCISE = exercise(
     parts=("parameter", "m", "v"),
     cases=(
         case("the first step, without decay", _made(3, step=1, eps=0.0, decay=0.0)),
+        case("a large eps", _made(7, eps=1.0)),
         case("the first step", _made(4, step=1)),
         case("the third step", _made(3)),
         case("the third step, without decay", _made(5, decay=0.0)),
         case("step 50 of a matrix", _made(2, 3, step=50, rate=0.3)),
         case("betas of Adam as usual, and a small eps", _made(3, 2, betas=(0.9, 0.999), eps=1e-8)),
-        case("a large eps", _made(4, eps=0.5)),
         case("a strong decay", _made(3, decay=2.0)),
         case("no gradient for long: the decay alone", _made(3, step=7, still=True)),
         case("betas of 0", _made(3, betas=(0.0, 0.0))),
@@ -163,8 +163,7 @@ EXERCISE = exercise(
                 "new_m = beta_1 * m + slope", "new_v = beta_2 * v + squares"),
         mistake("the past forgotten", "The moments hold the last gradient only. What do they keep from one step to the "
                 "next?", "new_m = (1 - beta_1) * slope\nnew_v = (1 - beta_2) * squares",
-                "new_m = slope\nnew_v = squares",
-                "new_m = (1 - beta_1) * slope", "new_v = (1 - beta_2) * squares"),
+                "new_m = slope\nnew_v = squares", "new_m = (1 - beta_1) * slope", "new_v = (1 - beta_2) * squares"),
         mistake("no root", "The mean was divided by v itself. Then a gradient ten times as large moves the parameter a "
                 "tenth as far: what must be taken of v first?", "divisor = square + eps"),
         mistake("multiplied by the root", "Numbers with large gradients move furthest. Which way should v push them?",
@@ -195,7 +194,7 @@ EXERCISE = exercise(
                 "parameter?", "return moved", "return moved, new_m"),
         overwritten(*writing(adamw_step, 0, 1, 2, 3)),
         *other_parts("moved", "new_m", "new_v"),
-        lower_precision(adamw_step, "moved = moved.float().double().to(parameter.dtype)"),
+        lower_precision(adamw_step, "slope = gradient.float().to(gradient.dtype)"),
     ),
     hints=(
         "Three things in this order: the two moments, their corrections, the step. Each is one or two lines, and the "
