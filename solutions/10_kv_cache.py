@@ -394,7 +394,7 @@ check("greedy_decode", greedy_decode)
 
 # %% [markdown]
 r"""
-**Find the faults.** This cache comes from text A, under the heading "Production Optimizations". The first cell is the listing, with names shortened; the second is what it should equal: causal attention with several heads and the same weights.
+**Find the faults.** This cache comes from text A (A to E are listed on the page *What is measured here*), under the heading "Production Optimizations". The first cell is the listing, with names shortened; the second is what it should equal: causal attention with several heads and the same weights.
 
 **Predict.** There are five faults. Which do you see before running anything?
 """

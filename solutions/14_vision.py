@@ -332,7 +332,7 @@ r"""
 
 </details>
 
-A convolution has neighbourhood built in; a ViT has to learn it from 17 position vectors. Dosovitskiy et al. (2021) overtook CNNs after pre-training on 300 million images. That many are not necessary: DeiT (Touvron et al., 2021) came level with the 1.3 million of ImageNet, by heavy augmentation and with a CNN as teacher. "Competitive with CNNs" (text E) needs one or the other.
+A convolution has neighbourhood built in; a ViT has to learn it from 17 position vectors. Dosovitskiy et al. (2021) overtook CNNs after pre-training on 300 million images. That many are not necessary: DeiT (Touvron et al., 2021) came level with the 1.3 million of ImageNet, by heavy augmentation and with a CNN as teacher. "Competitive with CNNs" (text E; A to E are listed on the page *What is measured here*) needs one or the other.
 """
 
 # %% [markdown]

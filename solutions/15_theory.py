@@ -226,7 +226,7 @@ With 0 the mean of all patterns, (0.5, 0.5), whatever was shown. With 1 a little
 
 </details>
 
-**Find the error.** Text D prints this update as $\mathrm{softmax}(\beta X^\top\xi)\,X$. The product $X^\top\xi$ needs the patterns in the **columns** of $X$, which is then $d \times N$.
+**Find the error.** Text D (A to E are listed on the page *What is measured here*) prints this update as $\mathrm{softmax}(\beta X^\top\xi)\,X$. The product $X^\top\xi$ needs the patterns in the **columns** of $X$, which is then $d \times N$.
 
 **Predict.** What does it give for $d = 3$ and $N = 5$? And for $d = N$?
 """

@@ -541,7 +541,7 @@ Ulysses, 12,288 bytes each way<!-- shown 2: 12,288 -->; the ring sends twice tha
 
 </details>
 
-**Find the error.** Text D lists "Distributed attention (model parallelism)" among its ways to train.
+**Find the error.** Text D (A to E are listed on the page *What is measured here*) lists "Distributed attention (model parallelism)" among its ways to train.
 
 <details><summary>Answer</summary>
 

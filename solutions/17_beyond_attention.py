@@ -786,7 +786,7 @@ What another learning rate would do was not tried. A model that has not begun to
 
 # %% [markdown]
 r"""
-**Find the error.** Text D says of RWKV: "Competitive performance on language tasks", and of Mamba: "Strong results on long-range tasks". What would you have to know to check them?
+**Find the error.** Text D (A to E are listed on the page *What is measured here*) says of RWKV: "Competitive performance on language tasks", and of Mamba: "Strong results on long-range tasks". What would you have to know to check them?
 
 <details><summary>Answer</summary>
 
