@@ -1263,7 +1263,7 @@ And the reply? The yardsticks are two of its four tests: training comes nowhere 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 10. The checklist
 

@@ -16,7 +16,6 @@ from tools.notebooks.source import Chapter
 WORDS, LINES = 150, 12  # in a minute
 ASKED = 2  # minutes for a question
 CORE_MINUTES, CORE_EXERCISES, CORE_SECTIONS = 120, 60, 10  # all minutes; of them for exercises
-LONGER = frozenset(f"{number}" for number in range(10, 19))  # chapters whose core path may be
 FURTHER = "further"  # the tag of a heading that is not on the core path
 PLACE = "*Core path · further*"  # the front's line that a builder fills in
 _WORD = re.compile(r"\w[\w'’-]*")
@@ -117,7 +116,7 @@ def _too_long(chapter: Chapter, found: list[Section]) -> Iterator[str]:
     if practice > CORE_EXERCISES:
         yield f"the core path must keep to {CORE_EXERCISES} minutes of exercises, got {practice}"
     whole = sum(minutes(chapter, section) for section in core if section.timed)
-    if whole > CORE_MINUTES and chapter.name[:2] not in LONGER:
+    if whole > CORE_MINUTES:
         yield f"the core path must keep to {CORE_MINUTES} minutes in all, got {whole}"
     number = sum(section.numbered for section in core)
     if number > CORE_SECTIONS:
