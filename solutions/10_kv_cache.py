@@ -17,7 +17,7 @@ r"""
 *You will be able to*
 
 1. write prefill and decoding with a cache, and prove that they equal a model without one;
-2. say what one more token costs, in operations and in time, and how that grows;
+2. say what one more token costs, in operations and in time, and how that grows (further);
 3. work out how large a cache is, and what shared heads, windows and fewer bits save;
 4. roll a cache, page it, round it, and measure what each gives up;
 5. find the faults of a cache by running it.
@@ -526,7 +526,7 @@ for name, attempt in attempts.items():
 same = torch.equal(cache.key, before[0]) and torch.equal(cache.value, before[1])
 print("as it was:", same and cache.length == before[2])
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 5. What one more token costs
 

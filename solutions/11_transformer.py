@@ -20,7 +20,8 @@ r"""
 2. write LayerNorm, RMSNorm and both feed-forward layers;
 3. wire a layer before and after the norm, and tell from its outputs which one a published code is;
 4. find a decoder that leaks, by gradients and by a test;
-5. train encoder and decoder on dates, search with a beam, and make BERT, GPT and a prefix model from the same layers.
+5. put the whole model together;
+6. (further) train it on dates, search with a beam, and make BERT, GPT and a prefix model from the same layers.
 
 *You need* chapters 03 (attention), 05 (heads), 06 (masks), 07 (positions) and 10 (greedy decoding); 02 for the dates and the model to compare with.
 
@@ -579,7 +580,7 @@ Repaired, the same test passes: gradients of exactly 0, and `leaks_future` says 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 6. Depth: why the order matters
 
@@ -895,7 +896,7 @@ r"""
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 8. Dates, once more
 
@@ -1083,7 +1084,7 @@ Less crisp, and mostly right: the right field gets 75 to 81% of the weight after
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 9. One stack, three wirings: BERT, GPT, prefix
 

@@ -17,8 +17,8 @@ r"""
 *You will be able to*
 
 1. write the losses of BERT and GPT without their off-by-ones, and smooth their targets;
-2. write AdamW and a training loop around it; warm up, clip, accumulate, checkpoint and mix precision, and say what each costs and saves;
-3. count the parameters, operations and bytes of a published model, to the last one;
+2. write AdamW and a training loop around it; warm up, clip, accumulate, checkpoint and, further, mix precision, and say what each costs and saves;
+3. count the parameters of a published model to the last one, and, further, its operations and bytes;
 4. fit a scaling law, spend a budget by it, and say what it does not tell.
 
 *You need* chapters 02 (the dates), 03 (softmax and its gradient), 06 (causal masks), 10 (the small GPT) and 11 (the Transformer and the place of its norms).
@@ -973,7 +973,7 @@ r"""
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 8. Fewer bits
 
@@ -1202,7 +1202,7 @@ Text E: "GPT-3, PaLM, ChatGPT, and GPT-4 demonstrate emergent capabilities as Tr
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 10. How many operations?
 
@@ -1296,7 +1296,7 @@ The first two, to the last operation. The fused call keeps no table, so its back
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 11. How many bytes?
 

@@ -20,8 +20,8 @@ r"""
 2. build a Vision Transformer's input, and say what positions and class token do;
 3. implement object-query attention, and match predictions to objects;
 4. write the contrastive loss and gated cross-attention;
-5. tell dual encoder, single stream and cross-attention apart by what can be precomputed;
-6. write the non-local block; identify token, position and mask in other domains (further).
+5. (further) tell dual encoder, single stream and cross-attention apart by what can be precomputed;
+6. write the non-local block, and identify token, position and mask in other domains (further).
 
 *You need* chapters 04 (cross-attention), 05 (heads), 06 (masks), 07 (positions), 11 (blocks); 08 for section 11.
 
@@ -35,6 +35,8 @@ How to read: each experiment begins with a question. Write down your guess, run 
 Images have the axes $(B, C, h, w)$: batch, channels, rows, columns. The images are handwritten digits of 8 × 8 pixels, which come with scikit-learn: 1,347 to learn from, 450 to test on.
 
 Three small models are trained in this notebook, one seed each. Longer runs were recorded by scripts in `benchmarks/`, with the same functions; each table says how many seeds it has.
+
+Texts A to E, whose sentences this course checks, are listed on the page *What is measured here*.
 """
 
 # %%
@@ -332,7 +334,7 @@ r"""
 
 </details>
 
-A convolution has neighbourhood built in; a ViT has to learn it from 17 position vectors. Dosovitskiy et al. (2021) overtook CNNs after pre-training on 300 million images. That many are not necessary: DeiT (Touvron et al., 2021) came level with the 1.3 million of ImageNet, by heavy augmentation and with a CNN as teacher. "Competitive with CNNs" (text E; A to E are listed on the page *What is measured here*) needs one or the other.
+A convolution has neighbourhood built in; a ViT has to learn it from 17 position vectors. Dosovitskiy et al. (2021) overtook CNNs after pre-training on 300 million images. That many are not necessary: DeiT (Touvron et al., 2021) came level with the 1.3 million of ImageNet, by heavy augmentation and with a CNN as teacher. "Competitive with CNNs" (text E) needs one or the other.
 """
 
 # %% [markdown]
@@ -352,7 +354,7 @@ r"""
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 3. What the class token reads
 
@@ -793,7 +795,7 @@ The temperature is learnt as well, and falls: the surer the model, the sharper i
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 7. What can be stored beforehand?
 

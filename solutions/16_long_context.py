@@ -24,6 +24,8 @@ r"""
 
 *You need* chapter 06 for masks, 09 for the online softmax, 10 for the cache; the further sections use 07 and 08.
 
+Texts A to E, whose sentences this course checks, are listed on the page *What is measured here*.
+
 *Core path · further*
 """
 
@@ -541,7 +543,7 @@ Ulysses, 12,288 bytes each way<!-- shown 2: 12,288 -->; the ring sends twice tha
 
 </details>
 
-**Find the error.** Text D (A to E are listed on the page *What is measured here*) lists "Distributed attention (model parallelism)" among its ways to train.
+**Find the error.** Text D lists "Distributed attention (model parallelism)" among its ways to train.
 
 <details><summary>Answer</summary>
 

@@ -24,6 +24,8 @@ r"""
 
 *You need* chapter 03 for attention, 05 for heads, 08 for linear attention and its recall task, 10 for the cache.
 
+Texts A to E, whose sentences this course checks, are listed on the page *What is measured here*.
+
 *Core path · further*
 """
 
@@ -786,7 +788,7 @@ What another learning rate would do was not tried. A model that has not begun to
 
 # %% [markdown]
 r"""
-**Find the error.** Text D (A to E are listed on the page *What is measured here*) says of RWKV: "Competitive performance on language tasks", and of Mamba: "Strong results on long-range tasks". What would you have to know to check them?
+**Find the error.** Text D says of RWKV: "Competitive performance on language tasks", and of Mamba: "Strong results on long-range tasks". What would you have to know to check them?
 
 <details><summary>Answer</summary>
 
@@ -858,7 +860,7 @@ r"""
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 8. Experts
 

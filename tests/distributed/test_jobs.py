@@ -180,9 +180,8 @@ def test_a_query_is_answered_from_a_cache_in_uneven_parts() -> None:
         parts = {rank: (scores.softmax(-1) @ value, scores.logsumexp(-1))}
         for step in range(1, world_size):
             parts[(rank - step) % world_size] = begin(*parts[(rank - step + 1) % world_size])()
-        outs, lses = (
-            torch.stack(x) for x in zip(*(parts[r] for r in range(world_size)), strict=True)
-        )
+        ranks = range(world_size)
+        outs, lses = (torch.stack([parts[r][i] for r in ranks]) for i in (0, 1))
         return (lses.softmax(0)[..., None] * outs).sum(0)
 
     shares = [5, 1, N - 6]
