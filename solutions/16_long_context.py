@@ -24,9 +24,14 @@ r"""
 
 *You need* chapter 06 for masks, 09 for the online softmax, 10 for the cache; the further sections use 07 and 08.
 
-Texts A to E, whose sentences this course checks, are listed on the page *What is measured here*.
-
 *Core path · further*
+"""
+
+# %% [markdown]
+"""
+How to read: each experiment begins with a question. Write down your guess, run the cell, then open the answer.
+
+Texts A to E, whose sentences this course checks, are listed on the page *What is measured here*.
 """
 
 # %%

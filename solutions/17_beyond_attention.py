@@ -24,9 +24,14 @@ r"""
 
 *You need* chapter 03 for attention, 05 for heads, 08 for linear attention and its recall task, 10 for the cache.
 
-Texts A to E, whose sentences this course checks, are listed on the page *What is measured here*.
-
 *Core path · further*
+"""
+
+# %% [markdown]
+"""
+How to read: each experiment begins with a question. Write down your guess, run the cell, then open the answer.
+
+Texts A to E, whose sentences this course checks, are listed on the page *What is measured here*.
 """
 
 # %%
