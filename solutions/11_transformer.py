@@ -17,13 +17,13 @@ r"""
 *You will be able to*
 
 1. make the three masks of an encoder and a decoder, and say who reads whom;
-2. write LayerNorm, RMSNorm and both feed-forward layers;
+2. write LayerNorm and the feed-forward layer and, further, RMSNorm and the gated one;
 3. wire a layer before and after the norm, and tell from its outputs which one a published code is;
 4. find a decoder that leaks, by gradients and by a test;
 5. put the whole model together;
-6. (further) train it on dates, search with a beam, and make BERT, GPT and a prefix model from the same layers.
+6. (further) train it on dates, search with a beam, and make BERT, GPT and a prefix model of its layers.
 
-*You need* chapters 03 (attention), 05 (heads), 06 (masks), 07 (positions) and 10 (greedy decoding); 02 for the dates and the model to compare with.
+*You need* chapters 03 (attention), 05 (heads), 06 (masks), 07 (positions) and 10 (greedy decoding); 02 for the dates and the GRU.
 
 *Core path · further*
 """
@@ -248,7 +248,7 @@ for middle in (0.0, 30.0, 1000.0):
 r"""
 <details><summary>Answer</summary>
 
-Outside the root, $\varepsilon$ moves nothing at spread 1, and everything at 0.001<!-- shown: 0.001 -->: there $\varepsilon = 10^{-5}$ is larger than the variance, which is what it is for, and $10^{-5}$ is not small compared with the spread either. $d - 1$ divides by a spread that is $\sqrt{64/63}$ too large, so every output is 0.8% too small: 0.022 of the largest, 2.8<!-- shown: 0.022 2.8 -->. That is little, and never equal to another library's. $E[x^2] - E[x]^2$ subtracts two numbers near $10^6$ to find 1, and float32 keeps seven digits. So centre first.
+Outside the root, $\varepsilon$ moves nothing at spread 1, and everything at 0.001<!-- shown: 0.001 -->: there $\varepsilon = 10^{-5}$ is ten times the variance; under the root it shrinks the outputs to a third, which is what it is for, while outside, beside a spread of $10^{-3}$, it takes off 1%. $d - 1$ divides by a spread that is $\sqrt{64/63}$ too large, so every output is 0.8% too small: 0.022 of the largest, 2.8<!-- shown: 0.022 2.8 -->. That is little, and never equal to another library's. $E[x^2] - E[x]^2$ subtracts two numbers near $10^6$ to find 1, and float32 keeps seven digits. So centre first.
 
 </details>
 """
@@ -624,7 +624,7 @@ for name, loss in losses.items():
 shares = torch.bincount(text.train).double() / len(text.train)
 guess = torch.special.entr(shares).sum().item()
 axes = plotting.new_figure(
-    "Without warm-up, post-norm learns only frequencies", "step", "loss (nats)"
+    "At the rate 0.003, without warm-up,\npost-norm stays at frequencies", "step", "loss (nats)"
 )
 for name, colour in {"pre-norm": "blue", "post-norm": "orange"}.items():
     smooth = [mean(losses[name][max(0, i - 5) : i + 1]) for i in range(80)]
@@ -998,7 +998,7 @@ print("1 + 1, 1000 steps, positions started at 0.02:", *recorded("1 + 1", "exact
 r"""
 <details><summary>Answer</summary>
 
-Worse after as many steps: 98.4 and 97.65 of 100 dates against 99.9 and 100<!-- shown: 0.9840 0.9765 0.9990 1.0000 -->, with more parameters and more operations; a second layer hardly helps. After 3000 steps it writes 99.35 and 99.75<!-- shown: 0.9935 0.9975 -->: most of the gap was training. What the GRU's built-in assumption (its *inductive bias*), to read in order and carry a state along, is worth on this small task is steps. The Transformer won for another reason: its positions do not wait for each other.
+Worse after as many steps: 98.4 and 97.65 of 100 dates against 99.9 and 100<!-- shown: 0.9840 0.9765 0.9990 1.0000 -->, with more parameters and more operations; a second layer hardly helps. After 3000 steps it writes 99.35 and 99.75<!-- shown: 0.9935 0.9975 -->: most of the gap was training. The GRU's built-in assumption (its *inductive bias*), to read in order and carry a state along, may be what saves it those steps; nothing here isolates it. The Transformer won for another reason: its positions do not wait for each other.
 
 And look at the last row (one seed): the same model after 1000 steps, its positions started at 0.02 beside tokens of size 1. That one number costs more than a quarter of the dates.
 
@@ -1013,7 +1013,7 @@ r"""
 # %% mystnb={"image": {"alt": "Milliseconds of a training step against length, both axes logarithmic. The line of the GRU with additive attention lies highest and rises most steeply; those of the two Transformers lie below it, the smaller model lowest."}}
 lengths = sorted({row["length"] for row in record["steps"]})
 axes = plotting.new_figure(
-    "Positions that do not wait for each other", "characters read and written", "ms per step"
+    "A training step, by length", "characters read and written", "ms per step"
 )
 times = {}
 for name, colour in {"GRU, additive": "orange", "2 + 2": "green", "1 + 1": "blue"}.items():
@@ -1031,14 +1031,14 @@ for name in ("1 + 1", "2 + 2"):
 r"""
 <details><summary>Answer</summary>
 
-The GRU makes a step for each character, and each is a small product that cannot begin before the last has ended; its table of pairs grows as well. The Transformer's tables grow too, but it makes the same few large products at any length. So even on one thread its training step is faster, the more so on longer text: with one layer each, 2.1 times at 16 characters and 8.1 times at 256<!-- shown: 2.1 8.1 -->; with two, 1.2 and 4.2<!-- shown: 1.2 4.2 -->. That, and not accuracy on dates, is what 2017 was about.
+The GRU makes a step for each character, a small product that cannot begin before the last has ended; the Transformer makes the same few large products at any length. So even on one thread its training step is faster: with one layer each, 2.1 times at 16 characters and 8.1 times at 256<!-- shown: 2.1 8.1 -->; with two, 1.2 and 4.2<!-- shown: 1.2 4.2 -->. The score counts as well: an additive one takes a tanh of 64 numbers for each pair of characters, which is a large part of the GRU's time at 256. That positions need not wait, and not accuracy on dates, is what 2017 was about.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**Predict.** Chapter 02's GRU looked inside the boxed field. Here are its maps and those of the Transformer that was trained for 3000 steps, its four heads averaged. Will they be as crisp?
+**Predict.** Chapter 02's GRU looked inside the boxed field. Here are its maps after 1300 steps, and those of the Transformer after 3000, its four heads averaged. Will they be as crisp?
 """
 
 # %% mystnb={"image": {"alt": "Six maps of weights, from dark for 0 to yellow for 1. Three dates; on the left what chapter 02's GRU looked at, on the right the Transformer. Rows are the characters written, columns those read; boxes mark the field that belongs to year, month and day. Both look mostly inside the boxes."}}
@@ -1122,7 +1122,7 @@ for name in ("bert", "gpt", "prefix", "2 + 2"):
 r"""
 <details><summary>Answer</summary>
 
-GPT, with 0.9675 and 0.977 of the dates<!-- shown: 0.9675 0.977 -->; the prefix model has 0.9425 and 0.914<!-- shown: 0.9425 0.914 -->, BERT 0.892 and 0.866<!-- shown: 0.892 0.866 -->. When one character is written after another, each depends on what was decided before it. BERT's ten places decide *at once*, each for itself: where two answers are possible, it can mix them. That is its price for seeing both sides, and the reason why BERT is used to understand texts and not to write them.
+GPT, with 0.9675 and 0.977 of the dates<!-- shown: 0.9675 0.977 -->; the prefix model has 0.9425 and 0.914<!-- shown: 0.9425 0.914 -->, BERT 0.892 and 0.866<!-- shown: 0.892 0.866 -->. When one character is written after another, each depends on what was decided before it. BERT's ten places decide *at once*, each for itself: where two answers are possible, it can mix them (not counted here). That is a price of seeing both sides, and a reason why BERT is used to understand texts.
 
 Two seeds at one learning rate are no ranking of families. Encoder and decoder are ahead of all three, with twice the parameters. On long texts every position of a GPT is a lesson, and of a prefix model only the target's: one reason why today's large models are GPTs.
 
@@ -1578,7 +1578,7 @@ r"""
 # %% [markdown]
 r"""
 4. A decoder needs two tests: does a gradient reach the memory, and does the future not reach the past? A leak makes the training loss *better*, and the writing useless.
-5. On dates a GRU is ahead after as many steps, and after three times as many the Transformer is nearly level. Its training step is faster, up to eight times on long texts, because positions do not wait. One stack becomes BERT, GPT or a prefix model by its mask. A beam corrects search errors, and most errors are the model's.
+5. On dates a GRU is ahead after as many steps, and after three times as many the Transformer is nearly level. Its training step is faster, up to eight times on long texts: positions do not wait, and its scores are cheaper. One stack becomes BERT, GPT or a prefix model by its mask. A beam corrects search errors, and most errors are the model's.
 
 **Next**: chapter 12 asks how it is trained, and counts what that costs.
 """

@@ -16,10 +16,10 @@ r"""
 
 *You will be able to*
 
-1. write the losses of BERT and GPT without their off-by-ones, and smooth their targets;
+1. write GPT's loss without its off-by-one and, further, BERT's masking and smoothed targets;
 2. write AdamW and a training loop around it; warm up, clip, accumulate, checkpoint and, further, mix precision, and say what each costs and saves;
 3. count the parameters of a published model to the last one, and, further, its operations and bytes;
-4. fit a scaling law, spend a budget by it, and say what it does not tell.
+4. (further) fit a scaling law, spend a budget by it, and say what it does not tell.
 
 *You need* chapters 02 (the dates), 03 (softmax and its gradient), 06 (causal masks), 10 (the small GPT) and 11 (the Transformer and the place of its norms).
 
@@ -432,7 +432,7 @@ for run in dates_record:
 r"""
 <details><summary>Answer</summary>
 
-The accuracy is the same: 0.958 and 0.959 of the dates<!-- shown: 0.958 0.959 -->. Confidence falls from 0.993 to 0.900<!-- shown: 0.993 0.900 -->, towards the target's 0.907; the gap between logits stops at 4.6, as computed above<!-- shown: 4.6 -->; and the unsmoothed loss *rises*: the model has been told not to believe itself. That is a gain where confidence is used, in a beam or in a mixture of models, and a loss where the perplexity is compared.
+The accuracy is the same: 0.958 and 0.959 of the dates<!-- shown: 0.958 0.959 -->. Confidence falls from 0.993 to 0.900<!-- shown: 0.993 0.900 -->, towards the target's 0.907; the gap between logits stops at 4.6, as computed above<!-- shown: 4.6 -->; and the unsmoothed loss *rises*: the model has been told not to believe itself. Vaswani et al. (2017) report the same of translation: a worse perplexity, and better accuracy and BLEU.
 
 </details>
 """
@@ -524,9 +524,9 @@ for run in deep:
 r"""
 <details><summary>Answer</summary>
 
-*Post* without warm-up stays near the loss of frequencies alone, with both seeds, and it does answer with frequencies: over 1,024 positions its log-probabilities do not vary at all, where *pre* has 0.93 and 0.98<!-- shown: 0.000 0.93 0.98 -->. Forwards its twelve layers pass nothing on; backwards the gradient shrinks from 0.03 in the last layer to less than 0.0001 in the first<!-- shown: 0.03 0.0000 -->. With *pre* the stream is a plain sum, and something always gets through.
+*Post* without warm-up stays near the loss of frequencies alone, with both seeds, and it does answer with frequencies: over 1,024 positions its log-probabilities do not vary at all, where *pre* has 0.93 and 0.98<!-- shown: 0.000 0.93 0.98 -->. Forwards its twelve layers pass nothing on; backwards the gradient shrinks from 0.03 in the last layer to less than 0.0001 in the first<!-- shown: 0.03 0.0000 -->. With *pre* the stream is a plain sum, and here every layer still gets a gradient.
 
-A warm-up lets *post* out, and a longer one further: 2.97 with 30 steps of it, 2.84 with 100<!-- shown 2: 2.97 2.84 -->. For *pre* it only costs time. Vaswani et al. used post-norm and 4,000 steps of warm-up; Xiong et al. (2020) trained pre-norm without.
+A warm-up lets *post* out: 2.97 with 30 steps of it, 2.84 with 100<!-- shown 2: 2.97 2.84 -->, one seed each. *Pre* gains nothing by it. Vaswani et al. used post-norm and 4,000 steps of warm-up; Xiong et al. (2020) trained pre-norm without.
 
 </details>
 """
@@ -694,7 +694,7 @@ for name, part in {"the text": pieces.train[:20_000], "other topics": pieces.val
 r"""
 <details><summary>What to look at</summary>
 
-Before, byte pairs in random order. After 200 steps there are words, some of them invented, line breaks and quotation marks in likely places, and no meaning: the loss per token is more than two nats below $\ln 512 = 6.24$<!-- shown: 6.24 -->, which knowing nothing costs. It is lower on the text than on topics that were not read. That gap grows when a small text is read again and again (*overfitting*); only the loss on unread text says when to stop.
+Before, byte pairs in random order. After 200 steps there are words, some of them invented, line breaks and quotation marks in likely places, and no meaning: the loss per token is more than two nats below $\ln 512 = 6.24$<!-- shown: 6.24 -->, which knowing nothing costs. It is a little lower on the text than on other topics; that can hardly be memory yet, since 200 steps have not read half of the text. A gap from memory grows when a small text is read again and again (*overfitting*); only the loss on unread text says when to stop.
 
 </details>
 """
@@ -966,7 +966,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-- A is wrong: PyTorch warns that the argument will have to be given, and with the old default a segment whose inputs need no gradient would silently train nothing.
+- A is wrong: PyTorch warns that the argument will have to be given, and with the old default a segment whose inputs need no gradient trains nothing, with no more than a second warning.
 - **B is right.**
 - C is wrong: then there would be no gradient at all.
 
@@ -1473,9 +1473,7 @@ for run in recorded:
         print(f"  ({said / run['loss'] - 1:+.1%})")
 
 # %% mystnb={"image": {"alt": "Loss against the number of tokens, both logarithmic, for five sizes: points are measured, lines the fitted law. Larger models lie lower; the points bend across the lines, those of width 64 more steeply down than the law."}}
-axes = plotting.new_figure(
-    "The law misses by a few percent, and not at random", "tokens", "loss (nats)"
-)
+axes = plotting.new_figure("The law misses by up to six percent", "tokens", "loss (nats)")
 places = sorted({run["num_tokens"] for run in recorded})
 for width in WIDTHS:
     runs = [run for run in recorded if run["d_model"] == width]
@@ -1501,9 +1499,9 @@ The law follows all 25 points to 2.4% on average<!-- shown 2: 2.4 -->, and misse
 r"""
 <details><summary>What is missed</summary>
 
-It is not noise: the points of one width bend across their line. Four things here are not as in the paper, and each may move the exponents: one peak rate serves five widths; losses are read off in the middle of a schedule; the test is 8,192 characters, with one seed; and the largest $D$, 524,288, is more than the 434,035 characters of the text<!-- shown 4: 434,035 -->.
+The points of one width bend across their line; they are five readings of one run, so noise is not excluded. Four things differ from the paper, and each may move the exponents: one peak rate serves five widths; losses are read off in the middle of a schedule; the test is 8,192 characters, with one seed; and the largest $D$, 524,288, is more than the 434,035 characters of the text<!-- shown 4: 434,035 -->.
 
-$E$ should be the loss of an infinitely large model with endless text. Here it comes out near zero, but no text has a loss that low: a fit does not see what the data do not show, and small models on short runs do not show a floor.
+$E$ should be the loss of an infinitely large model with endless text. Here it comes out near zero, but no text has a loss that low: small models on short runs do not show a floor.
 
 </details>
 """
@@ -1752,7 +1750,7 @@ note
 """
 <details><summary>Answer</summary>
 
-Yes, to rounding. The gradient is the big batch's, so every step is too, and so is every loss after it. A loss that is shifted wrongly, or a mean of means, shows in the second number of the list.
+Yes, to rounding: section 6 compared one such gradient, and a step depends on nothing else. (No big batch is run here; your parts are compared with the course's.) A loss that is shifted wrongly, or a mean of means, shows in the first number of the list, which is taken after the first step.
 
 </details>
 """

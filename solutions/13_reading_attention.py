@@ -16,11 +16,11 @@ r"""
 
 *You will be able to*
 
-1. measure a head (entropy, distance, a score for a role), and say what to compare it with;
+1. measure a head (entropy, an induction score; further, distance and roles), and say what to compare it with;
 2. find an induction head, watch it appear, read its matrices, and ablate it in two ways;
 3. add attention up over layers in three ways, and say which question each of them answers (further);
 4. measure importance without weights, and say why weights are not unique;
-5. run the debugging checklist, and say what it cannot find.
+5. (further) run the debugging checklist, and say what it cannot find.
 
 *You need* chapters 03 (softmax, its slope), 05 (heads, ablation), 06 (masks, `leaks_future`), 10 (its small GPT appears in a table).
 
@@ -681,7 +681,7 @@ In the first copy there is nothing to match. But the softmax must give its total
 # %% mystnb={"image": {"alt": "Three curves of the weight of layer 2 for each query. On the start token it falls from nearly 1 to 0.2 through the first copy; on key 1, the first symbol, it rises to 0.5 and falls to 0.35; on all others together it rises from 0 to 0.5. From query 21 on all weight is on the others, but for query 40, where 0.18 and 0.13 are on the first two."}}
 resting = two_layers.weights(texts[:, :-1], causal)[1][:, 0].mean(dim=0)
 axes = plotting.new_figure(
-    "Until something matches, layer 2 rests\non the start token and on key 1",
+    "In the first copy layer 2 rests mostly\non the start token and on key 1",
     "query",
     "weight",
 )
@@ -714,7 +714,7 @@ for run in induction_record["runs"][:3]:
 r"""
 <details><summary>Answer</summary>
 
-On *two* keys: first on the start token, then more and more on key 1, the first symbol<!-- shown: 0.35 0.43 -->; both are left as soon as there is a match. Such a place is called an attention **sink**, and resting there a *no-op*. Key 1 is the only symbol before which layer 1 finds the start token, so its note is the same in every text, and most of its value, too (21.7 of 23.8<!-- shown: 21.7 23.8 -->); key 2's value is not. "No-op" does not mean "adds zero" here. It means "adds the same in every text".
+On *two* keys: first on the start token, then also on key 1, the first symbol<!-- shown: 0.35 0.43 -->; other keys gain slowly, to nearly half at query 20, and take all at the first match. Such a place is called an attention **sink**, and resting there a *no-op*. Key 1 is the only symbol before which layer 1 finds the start token, so its note is the same in every text, and most of its value, too (21.7 of 23.8<!-- shown: 21.7 23.8 -->); key 2's value is not. "No-op" means here not "adds zero" but "adds the same in every text".
 
 The dent at query 40: it reads the last symbol of the second copy. What follows the same symbol is key 21, of which layer 1 took hardly any note (0.13<!-- shown: 0.13 -->).
 
@@ -1108,7 +1108,7 @@ for name, function in (("linear", lambda x: x), ("LayerNorm", lambda x: F.layer_
 
 # %% [markdown]
 r"""
-Gradient × input is *below* 0 in the table. It asks what would happen if a word's vector were longer. A LayerNorm's output does not depend on its input's length, so through the norm the answer is exactly 0, while along the residual connection the longer vector drowns out what attention has added to that position, against the final norm. A method can fail for reasons of the architecture.
+Gradient × input is *below* 0 in the table. It asks what would happen if a word's vector were longer. A LayerNorm's output does not depend on its input's length, so layer 1's norm lets little of this through (nothing, were no position added to the word). What is left goes along the residual connection, where a longer word vector drowns out, before layer 2's norm, what layer 1 has added at its place. That this turns the sum negative is our guess. A method can fail for reasons of the architecture.
 """
 
 # %% [markdown]
@@ -1139,7 +1139,7 @@ Jain and Wallace (2019) asked about the simplest case: *one* attention layer, wh
 r"""
 Two models of our documents. In one, the layer averages projected **words**. In the other, the states of an **LSTM**, a recurrent network that has read the document in both directions.
 
-**Predict.** Each is trained once more with *even* weights: what does it lose? And in which of the two do the weights agree with the gradient?
+**Predict.** Each is trained once more with *even* weights: what does it lose? And in which of the two do the weights agree with the gradient? (Agreement is a rank correlation over a document's words: 1 for the same order, 0 for no relation. *Gradient × input* is the slope of the prediction times the word's vector, *deletion* is leave-one-out; of both only the size is ranked.)
 """
 
 
@@ -1518,7 +1518,7 @@ for name, found in ratios.items():
 r"""
 <details><summary>Answer</summary>
 
-Rollout. With many small edges, a flow is limited by the pipes into the target, and those are the same for all words.
+Rollout. On each way only the narrower of two pipes counts, so a large weight before or behind a small one adds nothing to a flow; rollout multiplies the two.
 
 </details>
 """
@@ -1866,7 +1866,7 @@ r"""
 r"""
 ## Yours: the readings, with your functions
 
-The trained models once more, read with the functions that you have passed: entropy and induction score of the two layers, then rollout, flow, gradient attention and effective attention of the classifier, each compared with leave-one-out by your rank correlation.
+The trained models once more, read with the functions that you have passed: entropy and induction score of the two layers, then the classifier's rollout, gradient attention and, for one document, flow, each compared with leave-one-out by your rank correlation; and its effective attention.
 """
 
 

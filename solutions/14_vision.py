@@ -330,7 +330,7 @@ for run in runs_of(digits_record, "ViT", "none"):
 r"""
 <details><summary>Answer</summary>
 
-0.46 to 0.52 on the images as they are, and 0.63 to 0.66 on shifted ones<!-- shown: 0.46 0.52 0.63 0.66 -->. Two thirds, then, can be told apart by their patches as a set. The shifted images are the ones that it was trained on: a shift cuts an image into other patches, and as a set these are not the same.
+0.46 to 0.52 on the images as they are, and 0.63 to 0.66 on shifted ones<!-- shown: 0.46 0.52 0.63 0.66 -->. Two thirds, then, can be told apart by their patches as a set. The shifted images are of the kind that it was trained on: a shift cuts an image into other patches, and as a set these are not the same.
 
 </details>
 
@@ -411,9 +411,9 @@ for name, allowed in (("all", inked | ~inked), ("inked", inked), ("paper", ~inke
 r"""
 <details><summary>Answer</summary>
 
-Narrowly in both, a little more in layer 2: entropies between 0.7 and 1.6, where an even spread has 2.83<!-- shown: 2.83 -->. (Processors train slightly different weights.) Not at ink: 0.44 of all patches hold some<!-- shown: 0.44 -->, and they get about 0.38 of the weight.
+Narrowly in both, a little more in layer 2: entropies between 0.7 and 1.6, where an even spread has 2.83<!-- shown: 2.83 -->. Not at ink: 0.44 of all patches are inked (mean above 0.3)<!-- shown: 0.44 -->, and they get about 0.38 of the weight.
 
-And paper says more than ink: with paper alone it classifies 0.74 correctly, with ink alone 0.32<!-- shown: 0.74 0.32 -->. (Only the class token was restricted: by layer 2 a patch of paper has itself read ink.) A map shows *where* a head reads, not what it finds there (chapter 13).
+And the others say more: with them alone it classifies 0.74 correctly, with inked ones alone 0.32<!-- shown: 0.74 0.32 -->. (They are not blank: half hold some ink, and by layer 2 each has itself read more.) A map shows *where* a head reads, not what it finds there (chapter 13).
 
 </details>
 
@@ -462,7 +462,7 @@ for std in (0.3, 0.02):
 r"""
 <details><summary>Answer</summary>
 
-The narrow positions: 0.916 to 0.969, against 0.973 to 0.982<!-- shown 2: 0.916 0.969 0.973 0.982 -->. An embedded patch has a standard deviation of 0.39, and a position of 0.02 is small beside it<!-- shown: 0.39 -->: before training, moving patches to other places changes the scores six times less than with 0.3<!-- shown: 0.06 0.01 -->. So at first the model reads little more than a set of patches. That is a matter of budget: 840 steps here, hundreds of thousands in ViT's own training, whose choice this experiment does not judge.
+The narrow positions: 0.916 to 0.969, against 0.973 to 0.982<!-- shown 2: 0.916 0.969 0.973 0.982 -->. An embedded patch has a standard deviation of 0.39, and a position of 0.02 is small beside it<!-- shown: 0.39 -->: before training, moving patches to other places changes the scores six times less than with 0.3<!-- shown: 0.06 0.01 -->. So at first the model reads little more than a set of patches. Whether more steps would make up for it was not tried: 840 here, hundreds of thousands in ViT's own training, whose choice this experiment does not judge.
 
 The mean of the patches is at least as good as the class token, 0.980 to 0.987<!-- shown 2: 0.980 0.987 -->. A class token is a habit from BERT, not a necessity.
 
@@ -713,7 +713,7 @@ for name, table in tables.items():
 r"""
 <details><summary>Answer</summary>
 
-Picture 1 cannot decide: 0.50. The losses of the two directions are equal here, by symmetry of this small table; in general they are two different numbers, and the loss is their mean. With one direction only, a caption that fits every picture would never be punished.
+Picture 1 cannot decide: 0.50. The losses of the two directions are equal here, by symmetry of this small table; in general they are two different numbers, and the loss is their mean. With one direction only, part of the table goes unpunished: where only captions choose, a caption may be closer to *every* picture by the same amount at no cost, and then every picture chooses it.
 
 </details>
 """
@@ -1279,7 +1279,7 @@ It doubles: $4nd^2$. *Linear* in $n$ and quadratic in $d$, where attention is $4
 
 </details>
 
-And it learns, if a little less well: the ViT of section 2, and the same with XCA in its first layer (one seed):
+And it learns: the ViT of section 2 (three seeds), and the same with XCA in its first layer (one seed), a little behind on the images as they are, level on the shifted ones:
 """
 
 # %%
@@ -1462,7 +1462,7 @@ At a probability of 0.9 or more 58% of the digits leave after layer 1, and accur
 r"""
 ## Yours: the chapter's experiments, with your functions
 
-The ViT's digits, the dots, the gallery and the captions once more, with every function that you have passed instead of the course's. Nothing passed yet? Then the course's own run.
+The ViT's digits, the gallery and the captions once more, with the models trained above; object queries and matching on random numbers, and the dots in an untrained network. Every function that you have passed runs instead of the course's. Nothing passed yet? Then the course's own run.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"

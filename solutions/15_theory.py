@@ -22,7 +22,7 @@ r"""
 4. say what one layer of attention cannot do, and what one token can change;
 5. compare a theorem with what is claimed for it.
 
-*You need* chapter 03 for attention, 05 for heads and residual connections, 07 for equivariance, 08 for linear attention; norms and derivatives.
+*You need* chapter 03 for attention, 05 for heads and residual connections; norms and derivatives; for further sections, 07 and 08.
 
 *Core path · further*
 """
@@ -330,7 +330,7 @@ for name, cue in (("half erased", erased), ("noise", noisy)):
 r"""
 <details><summary>Answer</summary>
 
-128: with 200 stored and half erased it restores 0.83 of them; 8 restores none<!-- shown: 0.83 0.00 -->. At small $\beta$ many patterns share the weight, and the answer is their blurred mean, nearly the same for all. The more patterns are stored, the larger $\beta$ has to be. Noise leaves a trace of every pixel, and is easier.
+128: with 200 stored and half erased it restores 0.83 of them; 8 restores none<!-- shown: 0.83 0.00 -->. At small $\beta$ many patterns share the weight, and the answer is their blurred mean, nearly the same for all. The more patterns are stored, the larger $\beta$ has to be. Noise of this size is easier here; the next question shows what makes the erased ones hard.
 
 </details>
 
@@ -497,7 +497,7 @@ for d in (8, 16, 32, 64):
 r"""
 <details><summary>Answer</summary>
 
-From 32 on<!-- shown: 1.00 -->, more than two thousand times what the classical network would hold. In few dimensions random directions crowd; each further dimension multiplies the room.
+From 32 on: all of the 1,000 that were asked for come back<!-- shown: 1.00 -->, from a store more than two thousand times as large as the classical network's. In few dimensions random directions crowd; each further dimension multiplies the room.
 
 Note what is being compared: this memory *keeps* all patterns, as a cache keeps all keys. The classical one squeezes them into one $d \times d$ matrix.
 
@@ -730,7 +730,7 @@ r"""
 
 Stack random layers, untrained: attention with four heads, pre-LayerNorm, width 64, 32 tokens. Take the gradients of two **different** outputs, at tokens 3 and 20, with respect to all inputs.
 
-**Predict.** If the two gradients are the same vector, the network cannot tell its outputs apart, and no training signal can. After how many layers does that happen without residual connections? And with them?
+**Predict.** If the two gradients point the same way, both outputs answer alike to every small change of the inputs, and nothing learned below can move one without the other. After how many layers does that happen without residual connections? And with them?
 """
 
 
@@ -878,7 +878,7 @@ for axes, lowest in zip(axes_of, (1e-16, 1e-4), strict=True):
 r"""
 <details><summary>Answer</summary>
 
-Alone, attention is at rounding after four layers. The exponent grows fourfold once, from 0.019 to 1e-07<!-- shown: 0.019 1e-07 -->, and then float64 ends. An MLP delays the collapse, the more the larger its gain: at layer 3 gain 10 still has 0.31, at layer 8 nothing<!-- shown: 0.31 0 -->. In these stacks it stops nothing: equal tokens stay equal under it, and a gain only scales the tokens, which sharpens the next softmax. LayerNorm delays it, too.
+Alone, attention is at rounding after four layers. Once one can see it: from 0.019 to 1e-07 the logarithm grows fourfold<!-- shown: 0.019 1e-07 -->, and then float64 ends. An MLP delays the collapse, the more the larger its gain: at layer 3 gain 10 still has 0.31, at layer 8 nothing<!-- shown: 0.31 0 -->. In these stacks it stops nothing: equal tokens stay equal under it, and a gain only scales the tokens, which sharpens the next softmax. LayerNorm delays it, too.
 
 The residual connection alone is not the whole story either: its distance falls steadily, to 0.011. With the norm *after* the sum it falls further, to 0.002, with an MLP to 0.0004. With the norm *before* the layer 0.28 is left, and 0.51 with an MLP<!-- shown: 0.011 0.002 4e-04 0.28 0.51 -->.
 
@@ -889,7 +889,7 @@ The residual connection alone is not the whole story either: its distance falls 
 r"""
 The last column is the length of what layer 24's attention adds, compared with the stream's. Without a norm, or with the norm after the sum, it is about 1: what a layer adds is as long as the stream itself. With pre-LN it is 0.3, and with an MLP 0.1<!-- shown: 0.3 0.1 -->: the stream grows from layer to layer, the norm keeps what is added from growing with it, and later layers change less and less.
 
-So "residual connections prevent rank collapse" holds here for pre-LN; in the order of 2017 they only slow it. All of this is about random weights; training can change it.
+So residual connections do not prevent rank collapse here: without a norm, or in the order of 2017, they slow it; with pre-LN they slow it far more. All of this is about random weights; training can change it.
 """
 
 # %% [markdown]
@@ -1008,7 +1008,7 @@ for run in measure.read_record("chapter_13_induction")["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-Two layers: 0.91 to 0.98 after 400 steps with three seeds, and 1.00 after 800 with one. One layer, though it has four heads and a hundred steps more: 0.12 to 0.21<!-- shown: 0.91 0.98 1.00 0.12 0.21 -->. It gives the 20 symbols of the segment 0.80 of its probability<!-- shown: 0.80 -->, where even chances would give 20/32. That is not all: guessing among the 20 is right with probability 1/20.
+Two layers: 0.91 to 0.98 after 400 steps with three seeds, and 1.00 after 800 with one. One layer, though it has four heads and a hundred steps more: 0.12 to 0.21<!-- shown: 0.91 0.98 1.00 0.12 0.21 -->. It gives the 20 symbols of the segment 0.80 of its probability<!-- shown: 0.80 -->, where even chances would give 20/32. That alone does not explain it: a guess among the 20 would be right once in 20.
 
 Four heads do not replace a second layer here. What one layer lacks is a step in between. Chapter 13 watches the circuit appear and takes it apart.
 
@@ -1131,7 +1131,7 @@ for n in (8, 32, 128, 512, 2048):
 r"""
 <details><summary>Answer</summary>
 
-It is right on every string. Its margin shrinks to 5e-07 at 2048 bits, and without a norm its cross-entropy rises to that of guessing, 0.693, as Hahn's theorem says. A LayerNorm with $\varepsilon = 0$ divides the margin by its own size: the network is as sure at 2048 bits as at 8<!-- shown: 1.000 5e-07 0.693 0.000 -->. This is Chiang and Cholak's second result: with layer normalisation the cross-entropy comes "arbitrarily close to zero". The theorem is not contradicted; such a norm is not Lipschitz.
+It is right on all of the 1,000 strings of each length. Its margin shrinks to 5e-07 at 2048 bits, and without a norm its cross-entropy rises to that of guessing, 0.693, as Hahn's theorem says. A LayerNorm with $\varepsilon = 0$ divides the margin by its own size: the network is as sure at 2048 bits as at 8<!-- shown: 1.000 5e-07 0.693 0.000 -->. This is Chiang and Cholak's second result: with layer normalisation the cross-entropy comes "arbitrarily close to zero". The theorem is not contradicted; such a norm is not Lipschitz.
 
 With $\varepsilon = 10^{-5}$ it is, and doubt returns as soon as the margin is small compared with $\sqrt\varepsilon = 0.003$. A real norm moves the limit, and does not lift it.
 
@@ -1166,9 +1166,9 @@ for run in measure.read_record("chapter_15_steps")["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-Written and read, it is right on every string, of 8 and of 16 bits, with both seeds. Asked for only, it gets far at 8 bits (0.96 and 0.79) and guesses at 16<!-- shown: 1.000 0.962 0.789 0.517 -->.
+Written and read, it is right on all of 1,000 fresh strings, of 8 and of 16 bits, with both seeds. Asked for only, it gets far at 8 bits (0.96 and 0.79) and guesses at 16<!-- shown: 1.000 0.962 0.789 0.517 -->.
 
-So two things helped. Being corrected at each bit and not once per string carried it through 8 bits, in the same 600 steps. At 16 it also had to read its own answers: then each step is as easy as the first. Nothing here needs a large model; this one was *trained* to write its steps, where Wei et al. only asked for them.
+So two things helped. Being corrected at each bit and not once per string, with a causal mask, took it most of the way at 8 bits, in the same 600 steps; which of the two did it was not tried. At 16 it also had to read its own answers: then each step is as easy as the first. Nothing here needs a large model; this one was *trained* to write its steps, where Wei et al. only asked for them.
 
 </details>
 """
@@ -1255,7 +1255,7 @@ for name, task in tasks.items():
 r"""
 <details><summary>Answer</summary>
 
-None of the three: they depend on places, and such a layer treats all places alike. (A causal mask would tell places apart: each query sees another number of keys.) "Sorted" is the surprising one. Its *result* does not depend on the order of the input, and so the first place always gets the smallest; but an equivariant layer must move its outputs along with its inputs. It can give each token its rank, and that is as close as it can get.
+None of the three: they depend on places, and such a layer treats all places alike. (A causal mask would tell places apart: each query sees a different number of keys.) "Sorted" is the surprising one. Its *result* does not depend on the order of the input, and so the first place always gets the smallest; but an equivariant layer must move its outputs along with its inputs. It can give each token its rank, and that is as close as it can get.
 
 </details>
 """
@@ -1331,7 +1331,7 @@ r"""
 3. Right for one update, with keys as values. A Transformer projects them differently.
 4. Over *positions* yes. Over *layers* the direct path is the residual connection's.
 5. Not so: one fixed network is right at all lengths. To stay *sure* it needs a part that is not Lipschitz. Training found no parity of 8 bits at once, but bit by bit.
-6. Without residual connections, within a few layers. With them slowly, and hardly at all with pre-LN.
+6. Without residual connections, within a few layers. With them slowly, and far more slowly with pre-LN.
 7. Per layer. In a stack, few connections are universal as well.
 
 </details>
@@ -1402,7 +1402,7 @@ r"""
 
 1. Attention averages values. It is Gaussian smoothing exactly where keys have equal length; a step of a modern Hopfield network exactly where keys are values; a recurrent network exactly where the unnormalised weights are dot products of finitely many features.
 2. $\partial\mathcal L/\partial x$ has four terms: past the layer, and through query, key and value. $g + \alpha^\top g$ is exact for fixed weights and $W_V = I$ only.
-3. The direct path over layers is the residual connection's. Without it tokens and gradients become equal within a few layers; MLP and LayerNorm only delay that. With it, the place of the norm decides: before the layer, tokens stay apart; after the sum, or without a norm, they grow alike steadily.
+3. The direct path over layers is the residual connection's. Without it tokens and gradients become equal within a few layers; MLP and LayerNorm only delay that. With it, the place of the norm decides how fast: before the layer, tokens grow alike far more slowly than elsewhere.
 """
 
 # %% [markdown]

@@ -591,7 +591,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-One such table would take 2,000 GB<!-- shown: 2,000 -->, but since flash kernels (chapter 09) nobody stores it. What remains: the *operations* grow with $n^2$, and the cache with $n$. The third says neither which gradient, nor at which length; section 12 measures one gradient at four lengths.
+One such table would take 2,000 GB<!-- shown: 2,000 -->, but since flash kernels (chapter 09) nobody stores it. What remains: the *operations* grow with $n^2$, and the cache with $n$. The third says neither which gradient, nor at which length; section 12 (further) measures one gradient at three lengths.
 
 </details>
 """
@@ -892,7 +892,7 @@ _ = axes.set(xlim=(430, 34_000), ylim=(0, 1.1))
 r"""
 <details><summary>Answer</summary>
 
-At 512 a ring of 2 saves hardly anything, 0.94: handing over and joining cost nearly what is saved. At 1,024 it saves a fifth, 0.79, and at 8,192 it has reached 0.53 where $1/P$ is 0.50; four ranks reach 0.31 where $1/P$ is 0.25<!-- shown 2: 0.94 0.79 0.53 0.31 -->. What is handed over grows with $n$, the arithmetic with $n^2$.
+At 512 a ring of 2 saves hardly anything, 0.94: handing over, joining and a step that is written out, where the one process has a fused kernel, cost nearly what is saved; how much each costs was not measured. At 1,024 it saves a fifth, 0.79, and at 8,192 it has reached 0.53 where $1/P$ is 0.50; four ranks reach 0.31 where $1/P$ is 0.25<!-- shown 2: 0.94 0.79 0.53 0.31 -->. What is handed over grows with $n$, the arithmetic with $n^2$.
 
 Contiguous, four ranks come to 0.50, no better than a balanced two. At 4,096 tokens the busiest of them takes 3.93 times the time of the least busy; with zig-zag, 1.07 times<!-- shown 2: 0.50 3.93 1.07 -->.
 
@@ -1037,14 +1037,14 @@ for run in record["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-Neither. Even with a start token the text model does not rest on it, and evicting it costs 0.004 nats at most; segments without one put little weight on their first token, and its eviction costs 0.002 and 0.010<!-- shown: 0.004 0.002 0.010 -->. It takes both: a token that stands for "nothing yet", *and* a text in which there is often nothing to look up. Then the heads of the last layer rest on it with up to 0.76 and 0.79 of their weight, and eviction costs 0.015 and 0.045 nats<!-- shown: 0.76 0.79 0.015 0.045 -->.
+Neither. Even with a start token the text model does not rest on it, and evicting it costs 0.004 nats at most; segments without one put little weight on their first token, and its eviction costs 0.002 and 0.010<!-- shown: 0.004 0.002 0.010 -->. Only with both, a token that stands for "nothing yet" *and* a text in which there is often nothing to look up, do the heads of the last layer rest on it, with up to 0.76 and 0.79 of their weight; there eviction costs most, 0.015 and 0.045 nats<!-- shown: 0.76 0.79 0.015 0.045 -->. Two seeds each.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-They rest there only in the very first copy: in the first copy of the next segment, where nothing can be looked up either, the start token has no weight at all. These models are small, and so is what eviction costs. Xiao et al. report that large language models break down without their first tokens.
+They rest there only in the very first copy; in the first copy of the next segment the start token has no weight at all. Eviction happens later still, so what makes it cost something was not measured. These models are small, and so is what eviction costs. Xiao et al. report that large language models break down without their first tokens.
 """
 
 # %% [markdown]
@@ -1069,7 +1069,7 @@ for run in record["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-A blind guess has a perplexity of 32, so 223 is not what "knowing nothing" costs, and a model that keeps everything does better on this count than one with sinks. The number measures confidence: the model takes a fresh segment for an old one, is 0.80 to 0.86 sure of its best guess, and right in 0.03 of the cases, which is 1 in 32<!-- shown: 0.80 0.86 0.03 -->. Without the sinks it is a little surer, and that is all that "more than doubles" says.
+A blind guess has a perplexity of 32, so 223 is not what "knowing nothing" costs, and a model that keeps everything does better on this count than one with sinks. The number measures confidence: in the second record (two models of the same recipe, texts of 512) the model takes a fresh segment for an old one, is 0.80 to 0.86 sure of its best guess, and right in 0.03 of the cases, which is 1 in 32<!-- shown: 0.80 0.86 0.03 -->. Without the sinks it is a little surer, and that is all that "more than doubles" says.
 
 A measurement is worth something if a healthy model has a known value there. Loss where nothing can be predicted has one, $\ln 32$, and it should be printed beside the model's.
 

@@ -22,7 +22,7 @@ r"""
 4. route tokens to experts, and keep the experts busy (further);
 5. read a published stack layer by layer, and ask each claim for its measurement (further).
 
-*You need* chapter 03 for attention, 05 for heads, 08 for linear attention and its recall task, 10 for the cache.
+*You need* chapter 03 for attention, 05 for heads, 08 for its recall task, 10 for the cache.
 
 *Core path · further*
 """
@@ -449,7 +449,7 @@ r"""
 
 The sum: 0.96, compared with 0.54<!-- shown: 0.96 0.54 -->. With up to 64 keys in 64 rows both do well. Then the delta rule forgets: of the newest half it still finds 0.89, so nearly all that is lost is old<!-- shown: 0.89 -->. The fading sum is the worst here, since it forgets by the clock even where there is room.
 
-The delta rule does not simply "store more". It keeps what is new exactly, and past $d_k$ keys each correction damages the old; the sum blurs all alike. As a rule of thumb, a state of $d_k$ rows holds about $d_k$ pairs exactly.
+The delta rule does not simply "store more". Only the newest pair is exact: each later correction damages it a little, unless keys are orthogonal. The sum blurs all alike. A state of $d_k$ rows has room for $d_k$ orthogonal keys; of random keys it still names the right value for most, up to about that number.
 
 </details>
 """
@@ -683,7 +683,7 @@ for kind, model in live.items():
 r"""
 <details><summary>Answer</summary>
 
-SiLU does: 0.5 of 4 pairs, and 0.8 with both<!-- shown: 0.5 0.8 -->. Length 1 alone changes nothing, 0.3 as without, which is about a guess among the values of the list<!-- shown: 0.3 -->. It is tempting to say that a long key is written strongly and read strongly, and that a state has no softmax to even this out. The run says otherwise: the length helps only a model that has SiLU already, and makes it quicker. The record below has all four after 1,000 steps.
+SiLU does: 0.5 of 4 pairs, and 0.8 with both<!-- shown: 0.5 0.8 -->. Length 1 alone changes nothing, 0.3 as without, which is about a guess among the values of the list<!-- shown: 0.3 -->. It is tempting to say that a long key is written strongly and read strongly, and that a state has no softmax to even this out. The run (one seed, 400 steps) says otherwise: the length helps only a model that has SiLU already. The record below has all four after 1,000 steps.
 
 SiLU is hardly ever negative, as the feature map of linear attention is by design (chapter 08). Whether it is the sign that matters was not measured.
 
@@ -694,7 +694,7 @@ SiLU is hardly ever negative, as the feature map of linear attention is by desig
 r"""
 Now the record: every kind, at 1,000 steps, two or three seeds each. The last column gives the lowest and the highest share of 64 pairs that any seed recalls.
 
-**Predict.** The delta rule keeps 64²/H numbers per layer: 4,096 with one head, 1,024 with 4, 256 with 16. A state of $d_k$ rows holds about $d_k$ pairs, and 4 heads have 16 rows each. What becomes of lists of 16 pairs, and of 64?
+**Predict.** The delta rule keeps 64²/H numbers per layer: 4,096 with one head, 1,024 with 4, 256 with 16. A state of $d_k$ rows has room for $d_k$ orthogonal keys, and 4 heads have 16 rows each. What becomes of lists of 16 pairs, and of 64?
 """
 
 
@@ -735,16 +735,16 @@ for name, found in (chosen | now).items():
 r"""
 <details><summary>Answer</summary>
 
-Of 16 pairs one head recalls all, four recall 0.95, sixteen 0.11<!-- shown: 1.00 0.95 0.11 -->; of 64 pairs 0.80, 0.44 and 0.05<!-- shown: 0.80 0.44 0.05 -->. One and four heads are near the rule, one exact pair per row of a head. Sixteen are not: see below. Also:
+Of 16 pairs one head recalls all, four recall 0.95, sixteen 0.11<!-- shown: 1.00 0.95 0.11 -->; of 64 pairs 0.80, 0.44 and 0.05<!-- shown: 0.80 0.44 0.05 -->. More rows per head recall more, but are no ceiling: four heads of 16 name 28 of 64 pairs. Why sixteen heads recall so little: see below. Also:
 
 - One softmax layer of two restores everything, at half the cache.
-- SiLU moves retention from 0.12 to 0.91 at 16 pairs; length 1 alone leaves it at 0.12; both together give 0.98<!-- shown: 0.12 0.91 0.98 -->. That is as much as the largest difference between mechanisms.
+- SiLU moves retention from 0.12 to 0.91 at 16 pairs; length 1 alone leaves it at 0.12; both together give 0.98<!-- shown: 0.12 0.91 0.98 -->. That is nearly as much as the largest difference between mechanisms.
 - The size of the state does not decide alone. With 1,024 numbers the SSM recalls 0.08 of 16 pairs, the delta rule 0.95<!-- shown: 0.08 0.95 -->. And room does not help what has faded: at 64 pairs retention recalls 0.43 with 4 heads, 0.31 with one of 4,096 numbers<!-- shown: 0.43 0.31 -->, whose one decay is the fastest.
 
 </details>
 """
 
-# %% mystnb={"image": {"alt": "Five lines of the share recalled against 4, 16, 32 and 64 pairs. The hybrid stays at 1. The delta rule with one head falls to 0.8, with four heads to 0.44. With sixteen heads it begins at 0.26 after 1,000 steps and at 0.65 after 3,000, and both fall below 0.1."}}
+# %% mystnb={"image": {"alt": "Five lines of the share recalled against 4, 16, 32 and 64 pairs. The hybrid stays at 1. The delta rule with one head falls to 0.8, with four heads to 0.44. With sixteen heads it begins at 0.26 after 1,000 steps and at 0.61 after 3,000, and both fall below 0.1."}}
 title = "The delta rule: more rows per head, more pairs;\nsixteen heads are still learning"
 axes = plotting.new_figure(title, "pairs asked for", "share recalled")
 plotting.power_axis(axes, (4, 16, 32, 64))
@@ -780,9 +780,9 @@ for name, steps in product(("delta, 16 heads", "WKV", "SSM, 16 per channel"), (1
 r"""
 <details><summary>Answer</summary>
 
-After 1,000 steps all three are at the second or above: at best they know which values are in the list, and of 4 pairs they name the one that a guess gives.
+After 1,000 steps all three are at the second or above: at best they know which values are in the list, and of 4 pairs they get right about one, as guessing would.
 
-- **The delta rule with 16 heads** has begun after 3,000 (one seed): a loss of 1.53, 0.65 of 4 pairs instead of 0.27<!-- shown: 1.53 0.65 0.27 -->. So its line in the figure shows a training that has only begun, not the limit of a state.
+- **The delta rule with 16 heads** has begun after 3,000, with both seeds: a loss of 1.53 and 1.59, 0.65 and 0.57 of 4 pairs instead of 0.27<!-- shown: 1.53 1.59 0.65 0.57 0.27 -->. So its line in the figure shows a training that has only begun, not the limit of a state.
 - **WKV** stays at the second even after 3,000, and still guesses<!-- shown: 1.99 1.96 2.03 0.23 0.28 0.25 -->.
 - **The SSM** is slower. After 3,000 steps two seeds are where WKV was after 1,000<!-- shown: 2.33 2.29 0.27 -->; one recalls 0.48 of 4 pairs<!-- shown: 0.48 -->.
 
@@ -841,7 +841,7 @@ axes.set_yscale("log")
 r"""
 <details><summary>Answer</summary>
 
-Smaller from 32 tokens on. Faster, for retention, from somewhere between 256 and 1,024; a step of the delta rule takes as long as a cache of 1,024 tokens. At 65,536 tokens the cache is 128 MiB per layer, and reading it takes more than a hundred times as long as any state<!-- shown: 131,072 -->. The time grows faster than linearly where the cache outgrows the processor's own memory.
+Smaller from 32 tokens on. Faster, for retention, from somewhere between 256 and 1,024; a step of the delta rule takes as long as a cache of 1,024 tokens. At 65,536 tokens the cache is 128 MiB per layer, and reading it takes more than a hundred times as long as any state<!-- shown: 131,072 -->. From 4,096 to 16,384 it grows elevenfold; the cache has probably outgrown the processor's own memory.
 
 Why 32: a cache holds $2\cdot 256$ numbers per token, a state of 4 heads $4\cdot 64\cdot 64$. They are equal at $d_k d_v/(d_k + d_v)$ tokens, whatever the number of heads.
 
@@ -1174,7 +1174,7 @@ for name, out in (
 r"""
 <details><summary>Answer</summary>
 
-The mean of 64 random values is still 0.44 long; a gate of -6 leaves 0.0011<!-- shown: 0.4400 0.0011 -->. Without a gate a head can only look at something that says nothing: a **sink**, a key that fits every query and has a value of 0. Trained models build such sinks for themselves out of the first token (chapter 10).
+The mean of 64 random values is still 0.44 long; a gate of -6 leaves 0.0011<!-- shown: 0.4400 0.0011 -->. Without a gate a head can only look at something that says nothing: a **sink**, a key that fits every query and has a value of 0. Large language models build such sinks out of the first token (chapter 10).
 
 </details>
 
@@ -1419,8 +1419,8 @@ r"""
 ## Recap
 
 1. A state is faded, written and read. Retention fades by a constant, a gate by an amount that the token sets; the delta rule writes what is missing and so overwrites; an SSM's step decides between keeping and replacing.
-2. Parallel, recurrent and chunkwise are one function: chunks for training and for a prompt, steps for generating. A power of a difference is safe, a quotient of powers is not.
-3. A state of $d_k$ rows holds about $d_k$ pairs exactly. What a trained layer recalls also depends on what is done to query and key (SiLU above all, their length hardly) and on whether the training was long enough to begin. One softmax layer of two restores everything here.
+2. Parallel, recurrent and chunkwise are one function: chunks for training and for a prompt, steps for generating.
+3. A state of $d_k$ rows has room for $d_k$ orthogonal keys; of random ones only the newest is exact. What a trained layer recalls also depends on query and key (SiLU above all; length only together with it) and on whether training was long enough to begin. One softmax layer of two restores everything here.
 """
 
 # %% [markdown]

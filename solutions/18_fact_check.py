@@ -209,7 +209,7 @@ if moved:
 r"""
 <details><summary>Answer</summary>
 
-275<!-- shown 4: 275 -->, in less than twenty seconds: most are arithmetic or a few tensors, and what needs training reads a record. None moved. That is a test of this course as well: if somebody changes one figure of the ledger, or one function of the package, the last cell stops.
+275<!-- shown 4: 275 -->, in less than twenty seconds: most are arithmetic or a few tensors, and what needs training reads a record. None moved. That is a test of this course as well: if somebody changes the verdict of such a claim, or the package so that a check comes out differently, the last cell stops. (A figure in a claim's wording is not read by it.)
 
 What was only remembered or looked up is not proved by this. It can be no better than its source, and the ledger says which kind it is.
 
@@ -303,7 +303,7 @@ print(f"{number} claims are about a number: a figure, a term left out, or one fo
 r"""
 <details><summary>Answer</summary>
 
-A mechanism or a reason taken for another, 45 of 181; then a condition that is not stated, 34<!-- shown: 45 181 34 -->. "Approximates softmax", "because it is parameter-free", "handles longer sequences": no number is in them, and no sieve has a word for them. One in four is about a number: a figure, a term left out, or one head taken for all<!-- shown: 50 -->. Of the sieve's 36, six are of that last kind<!-- shown: 36 6 -->.
+A mechanism or a reason taken for another, 45 of 181; then a condition that is not stated, 34<!-- shown: 45 181 34 -->. "Approximates softmax", "because it is parameter-free", "handles longer sequences": no number is in them, and no word of theirs gives the kind away. One in four is about a number: a figure, a term left out, or one head taken for all<!-- shown: 50 -->. Of the sieve's 36, six are of that last kind<!-- shown: 36 6 -->.
 
 </details>
 """
@@ -436,7 +436,7 @@ print("", *missed, sep="\n  ")
 r"""
 <details><summary>Answer</summary>
 
-With one key every softmax is 1, whatever its scale: fewer than half are caught. With square inputs $\sqrt{d_v}$ and $\sqrt S$ cannot be told from $\sqrt{d_k}$. Sizes that differ and a mask catch most. Asking for the last bit refuses right ways that add in another order: a test that is too strict is wrong as well, and is soon switched off. What is still missed needs a *law*: the empty row, unchanged inputs, a call without a mask.
+With one key every softmax is 1, whatever its scale: fewer than half are caught. With square inputs $\sqrt{d_v}$ and $\sqrt S$ cannot be told from $\sqrt{d_k}$. Sizes that differ and a mask catch most. Asking for the last bit refuses 6 of 8 right ways, which add in another order; that it catches all 17 faults is the same accident, since it refuses nearly everything. A test that is too strict is wrong as well, and is soon switched off. What is still missed needs a *law*: the empty row, unchanged inputs, a call without a mask.
 
 A test is good if it fails for one reason only: the contract is broken.
 
@@ -581,7 +581,7 @@ print(dict(collections.Counter(fault.form.split()[0] for fault in reports)))
 r"""
 <details><summary>Answer</summary>
 
-All are refused and all are named<!-- shown: 15 -->. Fourteen need no large input, but a special one of a few tokens: values of another width than the keys, a row that may see nothing, positions that do not start at 0, two new tokens at once. The fifteenth, the window, gives right numbers at every length; only its cost betrays it, measured at 384 and at 1,536 tokens.
+All are refused and all are named<!-- shown: 15 -->. Fourteen need no large input, only a few tokens. For some of them any will do; others need a special one: a row that may see nothing, positions that do not start at 0, two new tokens at once. The fifteenth, the window, gives right numbers at every length; only its cost betrays it, measured at 384 and at 1,536 tokens.
 
 </details>
 
@@ -690,7 +690,7 @@ LABELS = {"full, 4 heads": "full", "grouped-query, 2 of 4 heads": "grouped",
           "linear, 16 heads": "linear, 16 heads", "window of 16, 4 heads": "window of 16"}  # fmt: skip
 
 # %% mystnb={"image": {"alt": "Share recalled against numbers kept per layer, on a logarithmic axis. Two blue dots, joined by a staircase, are the front: linear attention with 16 heads at 320 numbers, low, and latent attention of 8 numbers with 4 heads at 1,024, at the top. All others are hollow and named: full attention lies far to the right at the height of the best, the window near the bottom."}}
-title = "What nothing beats: little kept, much recalled"
+title = "Nothing beats two of them;\nonly one recalls much"
 axes = plotting.new_figure(title, "numbers kept per layer", "share of 64 pairs recalled")
 axes.figure.set_size_inches(6.4, 4.4)
 plotting.power_axis(axes, (256, 512, 1024, 2048, 4096, 8192, 16384))
@@ -716,7 +716,7 @@ Note what the picture is a picture *of*: recall of 64 pairs by models of 111,424
 
 </details>
 
-"Smaller heads are faster, larger ones more expressive" and "$h = d_{model}/64$" are of the same kind: at a fixed width the operations do not change with the number of heads (chapter 05).
+Two more rules name no task: "Smaller heads are faster, larger ones more expressive" and "$h = d_{model}/64$". At a fixed width the matrix products cost the same for any number of heads (chapter 05, further); only the softmax has more tables.
 """
 
 # %% [markdown]
@@ -749,7 +749,7 @@ r"""
 
 From 512 on, on that machine, and perhaps earlier: 512 is the shortest length in the record<!-- shown 2: 1.5 -->. The published thresholds were round numbers.
 
-And quality is not a column of stars. Linear attention is not "fair": it recalls about half where full attention recalls all, and may be as good where nothing has to be recalled.
+And quality is not a column of stars. Linear attention is not "fair": where full attention recalls all, it recalls 0.81 with one head, 0.54 with four and 0.13 with sixteen, and it may be as good where nothing has to be recalled.
 
 On a GPU the factors differ, and the order may differ too. These rows say where they come from, so that you can measure yours: every record contains the command that made it.
 
@@ -788,7 +788,7 @@ r"""
 
 Without a causal mask the next symbol can be read off: the loss on random symbols falls to nearly 0, below $\ln 8 = 2.08$, which no causal model can. With targets that are not shifted, the model learns to repeat its input: a perfect loss, and samples that stand still.
 
-Read the table from right to left. A measurement is good if it has a known value for a healthy model: 0, 1, $\ln V$, an exponent. "The maps look odd" has none.
+Read the table from right to left. A measurement is best if a healthy model has a known value: 0, 1, $\ln V$, an exponent. Some here have none (0.87, 0.22, 4.51) and need a healthy model beside them. "The maps look odd" has not even a number.
 
 </details>
 """

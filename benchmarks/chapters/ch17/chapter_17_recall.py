@@ -42,7 +42,7 @@ MODELS: dict[str, tuple[str, int]] = {
     "retention, 4 heads, SiLU": ("SiLU retention", 4),
     "retention, 4 heads, length 1": ("unit retention", 4),
 }
-LONGER = {"WKV": 3, "SSM, 16 per channel": 3, "delta, 16 heads": 1}  # and how many seeds
+LONGER = {"WKV": 3, "SSM, 16 per channel": 3, "delta, 16 heads": 2}  # and how many seeds
 TWICE = ("retention, 4 heads, SiLU", "retention, 4 heads, length 1")  # two seeds
 
 
