@@ -16,15 +16,20 @@ pytestmark = pytest.mark.thorough  # every test starts processes
 def test_what_is_there_and_what_is_wrong_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ATTENTION_COURSE_MODEL", str(tmp_path / "none.gguf"))
     found = {name: status for name, status, *_ in doctor.for_learners()}
+    assert found.pop("released model") == doctor.OPTIONAL
     assert set(found) > {"environment", "PyTorch build", "port 8888", *read_pins(ROOT)}
     assert set(found.values()) == {"there"}
     torch, _, none = doctor.packages({"torch": "1.0", "no-such-package": "2.0"}, "make learn")
     assert (torch[1], none[1], none[3]) == ("different", "missing", "make learn")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1e8}))
     monkeypatch.setenv("ATTENTION_COURSE_PROGRESS", str(tmp_path))  # a folder, not a file
+    (tmp_path / "none.gguf").write_bytes(b"GGUF")
     wrong = {name: status for name, status, *_ in doctor.for_learners() if status != "there"}
-    assert wrong == {"disk": "too full", "progress file": "unwritable"}
+    assert wrong == {
+        "disk": "too full", "progress file": "unwritable", "released model": "damaged"
+    }  # fmt: skip
     (tmp_path / "node").write_text("#!/bin/sh\necho v18.9.1\n")
     (tmp_path / "node").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))

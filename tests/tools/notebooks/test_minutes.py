@@ -16,7 +16,7 @@ def twice(x, by=2):
     ### END SOLUTION
 
 # %%
-check = print
+check = "{}: Passed".format
 check("twice", twice)
 
 """
