@@ -224,7 +224,7 @@ def rollout_without_the_residual(widget: Any) -> list[str]:
     rho = explanation_graph_cases.agreement(widget, "rollout", 0.0)["signed"]
     return [
         f"Rollout, from {name} to {above} above layer {widget.target[0]}: {three(said)},",
-        f"with leave-one-out: {fixed(rho, 2).replace('0.', '.')};",
+        f"with leave-one-out: {fixed(rho, 2)};",
     ]
 
 
