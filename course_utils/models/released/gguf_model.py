@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from course_utils.data.byte_level import ByteLevelTokenizer
-from course_utils.model_file import MISSING, ModelFileError, released_model
+from course_utils.model_file import required_model
 from course_utils.models.released.gguf_file import GGUFFile, read_gguf
 from course_utils.models.released.llama import Llama
 from course_utils.models.released.llama_design import Design
@@ -55,9 +55,7 @@ def model() -> Released:
     Raises:
         ModelFileError: The file is not there, or it is damaged; the message says what to do.
     """
-    path = released_model()
-    if path is None:
-        raise ModelFileError(MISSING)
+    path = required_model()
     return from_gguf(read_gguf(path), converted_path(path))
 
 
@@ -120,9 +118,7 @@ def convert() -> Path:
     Raises:
         ModelFileError: The model's file is not there, or it is damaged.
     """
-    path = released_model()
-    if path is None:
-        raise ModelFileError(MISSING)
+    path = required_model()
     target = converted_path(path)
     new = target.with_suffix(".new")
     weights = dict(named_weights(read_gguf(path)))
