@@ -21,7 +21,16 @@ from typing import Any
 from course_utils.environment import ROOT
 from tools.notebooks.files import sources_by_number
 
-HOMES = ("attention", "positions", "models", "measure", "interpretability", "serving", "clinic")
+HOMES = (
+    "attention",
+    "positions",
+    "models",
+    "data",
+    "measure",
+    "interpretability",
+    "serving",
+    "clinic",
+)
 BEFORE = r'^# %% \[markdown\].*\n(r?"""\n|# )## (Yours|Recap)'  # where an exercise is added
 STUB = """{quotes}Exercise: TODO, in a few words.{quotes}
 

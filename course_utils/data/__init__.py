@@ -1,5 +1,6 @@
 """Data that needs no download."""
 
+from course_utils.data.byte_level import ByteLevelTokenizer, merge_by_rank
 from course_utils.data.byte_pair import BytePairs
 from course_utils.data.date_formats import (
     HELD_OUT_LOCALES,
@@ -31,6 +32,7 @@ __all__ = [
     "PAD",
     "START",
     "UNKNOWN",
+    "ByteLevelTokenizer",
     "BytePairs",
     "CharacterText",
     "CharacterTokenizer",
@@ -47,6 +49,7 @@ __all__ = [
     "field_mask",
     "is_held_out",
     "load_digits",
+    "merge_by_rank",
     "number_strips",
     "random_windows",
     "repeat_pairs",
