@@ -12,6 +12,7 @@ from course_utils.data.date_formats import (
 from course_utils.data.dates import DateTokens, field_mask, is_held_out, sample_dates
 from course_utils.data.digit_scenes import Scenes, caption, number_strips, scenes
 from course_utils.data.digits import Digits, load_digits, shifted
+from course_utils.data.installed_texts import installed_texts
 from course_utils.data.sequences import Pairs, repeat_pairs
 from course_utils.data.text import (
     ALPHABET,
@@ -47,6 +48,7 @@ __all__ = [
     "decode",
     "encode",
     "field_mask",
+    "installed_texts",
     "is_held_out",
     "load_digits",
     "merge_by_rank",
