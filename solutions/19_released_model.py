@@ -163,28 +163,39 @@ r"""
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `chat_prompt`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `chat_prompt(messages, default_system, add_generation_prompt=True)`.
+Write `chat_prompt(messages, default_system, add_generation_prompt=True) -> str`: a conversation as the text that the model continues.
+
+- `messages` is a list of dicts with the strings `"role"` and `"content"`, which are kept as they are. Each message is written `<|im_start|>role\ncontent<|im_end|>\n`, where `\n` is a line end.
+- Where the *first* message's role is not `"system"`, a system message with the content `default_system` is written before it, even if that is empty.
+- With `add_generation_prompt`, the text ends with the opening of the model's reply, `<|im_start|>assistant\n`.
+- Without messages there is no system message either.
+- Neither the list nor a dict in it is changed.
 """
+
 
 # %% exercise="chat_prompt"
 def chat_prompt(messages, default_system, add_generation_prompt=True):
-    ### BEGIN SOLUTION: TODO, what to do
-    for number, one in enumerate(messages):
-        check_instance(Mapping, **{f'message {number} of messages': one})
+    """Return a conversation in the template of the model."""
+    ### BEGIN SOLUTION: Put the default in front where it is needed; then write all messages alike.
     written = list(messages)
-    if written and written[0]['role'] != 'system':
-        written.insert(0, {'role': 'system', 'content': default_system})
-    text = ''.join((f"{BEGIN}{one['role']}\n{one['content']}{END}\n" for one in written))
-    return text + f'{BEGIN}assistant\n' * add_generation_prompt
+    if messages and messages[0]["role"] != "system":
+        written.insert(0, {"role": "system", "content": default_system})
+    text = ""
+    for message in written:
+        text += f"<|im_start|>{message['role']}\n{message['content']}<|im_end|>\n"
+    if add_generation_prompt:
+        text += "<|im_start|>assistant\n"
+    return text
     ### END SOLUTION
 
 
 # %%
 check("chat_prompt", chat_prompt)
+# hint("chat_prompt")
 
 # %% [markdown]
 r"""
@@ -198,26 +209,38 @@ r"""
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `stream_text`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `stream_text(pieces)`.
+A token can hold a part of a character: `日` is three bytes in UTF-8. Write `stream_text(pieces) -> list[str]`: what can be shown as each piece of a text arrives.
+
+- `pieces` is a list of bytes objects, of which some may be empty. Together they are UTF-8, except that the last character may be cut off.
+- The result has one string for each piece. A character is shown with the piece that holds its last byte: never earlier, and never in part. It may be spread over up to four pieces that are not empty.
+- What is still incomplete at the end becomes one `"\ufffd"` at the end of the last string. The text itself may hold that character, too.
+- `pieces` may be empty, and is not changed.
 """
+
 
 # %% exercise="stream_text"
 def stream_text(pieces):
-    ### BEGIN SOLUTION: TODO, what to do
-    for number, one in enumerate(pieces):
-        check_instance(bytes, **{f'piece {number} of pieces': one})
-    decoder = codecs.getincrementaldecoder('utf-8')('replace')
-    last = len(pieces) - 1
-    return [decoder.decode(piece, number == last) for number, piece in enumerate(pieces)]
+    """Return the characters that each piece completes."""
+    ### BEGIN SOLUTION: Carry incomplete bytes along; decode what is complete, and see how many bytes that was.
+    shown, waiting = [], b""
+    for piece in pieces:
+        waiting += piece
+        text = waiting.decode("utf-8", "ignore")  # only its end can be incomplete
+        waiting = waiting[len(text.encode("utf-8")) :]
+        shown.append(text)
+    if waiting:
+        shown[-1] += "\ufffd"
+    return shown
     ### END SOLUTION
 
 
 # %%
 check("stream_text", stream_text)
+# hint("stream_text")
 
 # %% [markdown] tags=["further"]
 r"""
@@ -226,30 +249,36 @@ r"""
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `prompt_lookup`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `prompt_lookup(tokens, shortest, longest, num_draft)`.
+Write `prompt_lookup(tokens, shortest, longest, num_draft) -> list[int]`: what followed the last tokens where they stood before.
+
+- `tokens` is `(L,)`, long, $L \ge 1$; $1 \le$ `shortest` $\le$ `longest`, and both may exceed $L$; `num_draft` $\ge 0$.
+- For $n$ from `longest` down to `shortest`: find the earliest place before the end where the last $n$ tokens stood already. It may overlap them.
+- At the first $n$ for which there is one, return the tokens behind that place, at most `num_draft`, and fewer where the text ends.
+- If there is none for any $n$, return `[]`.
+- Return a list of Python ints.
 """
+
 
 # %% exercise="prompt_lookup"
 def prompt_lookup(tokens, shortest, longest, num_draft):
-    ### BEGIN SOLUTION: TODO, what to do
-    if not len(tokens):
-        raise ValueError('tokens must hold one token at least, got none')
-    for length in range(min(longest, len(tokens) - 1), shortest - 1, -1):
-        places = tokens.unfold(0, length, 1)[:-1]
-        found = (places == tokens[-length:]).all(-1).nonzero()
-        if len(found):
-            after = int(found[0]) + length
-            return tokens[after:after + num_draft].tolist()
+    """Return a draft that was copied from the text itself."""
+    ### BEGIN SOLUTION: The longest ending first, places from the front; the first match ends the search.
+    text = tokens.tolist()
+    for n in range(longest, shortest - 1, -1):
+        for start in range(len(text) - n):  # none if n is too long
+            if text[start : start + n] == text[-n:]:
+                return text[start + n : start + n + num_draft]
     return []
     ### END SOLUTION
 
 
 # %%
 check("prompt_lookup", prompt_lookup)
+# hint("prompt_lookup")
 
 # %% [markdown] tags=["further"]
 r"""
@@ -258,26 +287,32 @@ r"""
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `windowed_loss`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `windowed_loss(model, tokens, window, stride)`.
+Write `windowed_loss(model, tokens, window, stride) -> float`: the mean loss of a text that may be longer than the model reads at once.
+
+- `model(tokens)` takes `(B, T)`, long, with $T \le$ `window`, and returns causal logits `(B, T, V)`, in float32 or float64; it refuses longer inputs. `tokens` is `(N,)`, $N \ge 2$; $1 \le$ `stride` $<$ `window`.
+- Windows begin at 0, `stride`, 2·`stride`, …; the last is the first that reaches the end of the text, and may be shorter.
+- Every token but the first counts once, in the *first* window that holds it: as the negative logarithm, in nats, of its probability there.
+- Return the mean over those $N - 1$ tokens. How often the model is called is not judged.
 """
+
 
 # %% exercise="windowed_loss"
 def windowed_loss(model, tokens, window, stride):
-    ### BEGIN SOLUTION: TODO, what to do
-    if len(tokens) < 2:
-        raise ValueError(f'tokens must hold two tokens at least, got {len(tokens)}')
-    total, judged = (0.0, 1)
+    """Return the mean loss of all tokens but the first."""
+    ### BEGIN SOLUTION: Remember up to where tokens are judged; count the new ones at the end of each window.
+    total, judged = 0.0, 1
     for start in range(0, len(tokens), stride):
-        part = tokens[start:start + window]
-        new = start + len(part) - judged
-        logits = model(part.unsqueeze(0))[0, -1 - new:-1]
-        total += cross_entropy(logits.double(), part[-new:], reduction='sum').item()
-        judged = start + len(part)
-        if judged == len(tokens):
+        part = tokens[start : start + window]
+        end = start + len(part)
+        log_p = model(part.unsqueeze(0))[0, :-1].log_softmax(-1)  # row i predicts token i + 1
+        losses = -log_p.gather(-1, part[1:].unsqueeze(-1)).flatten()
+        total += losses[judged - end :].sum().item()  # the last end - judged are new
+        judged = end
+        if end == len(tokens):
             break
     return total / (len(tokens) - 1)
     ### END SOLUTION
@@ -285,6 +320,7 @@ def windowed_loss(model, tokens, window, stride):
 
 # %%
 check("windowed_loss", windowed_loss)
+# hint("windowed_loss")
 
 # %% [markdown] tags=["further"]
 r"""

@@ -301,7 +301,8 @@ EXERCISE = exercise(
         mistake("the input changed in place", "The call changed the caller's list of pieces. Which line writes into "
                 "it?", "pieces.append(b'')\nis_cut = len(waiting) > 0", "pieces[len(shown)] = waiting + piece\n"
                 "arrived = pieces[len(shown)]", "entries = [*shown[:-1], *(one + tail for one in shown[-1:])]\n"
-                "pieces.clear()\nreturn entries", "pieces[:] = shown\nentries = [*shown[:-1], *(one + tail for one in shown[-1:])]"),
+                "pieces.clear()\nreturn entries", "pieces[:] = shown\n"
+                "entries = [*shown[:-1], *(one + tail for one in shown[-1:])]"),
         mistake("one string", "One string came back. There is one for each piece, even if it is empty.",
                 'return "".join(entries)', 'return ["".join(entries)]'),
         mistake("a list of characters", "There is an entry for each character. One is wanted for each piece.",
