@@ -77,7 +77,7 @@ def _reordered(args: tuple[Any, ...], got: str) -> bool:
 
 
 def _too_few(args: tuple[Any, ...], got: str) -> bool:
-    return _blocks(got) < _blocks(chat_prompt(*args))
+    return Counter() < _blocks(got) < _blocks(chat_prompt(*args))
 
 
 def _too_many(args: tuple[Any, ...], got: str) -> bool:
@@ -156,10 +156,12 @@ EXERCISE = exercise(
                 "brought its own. When is the default needed?", "lacks = bool(messages)", "lacks = True"),
         mistake("a system message anywhere counts", "The default is missing where a system message comes later in the "
                 "conversation. Which message decides?",
-                'lacks = bool(messages) and all(one["role"] != "system" for one in messages)'),
-        mistake("the default without any messages", "A system message was written although there are no messages at "
-                "all. What should be left then?", 'lacks = not messages or messages[0]["role"] != "system"',
+                'lacks = bool(messages) and all(one["role"] != "system" for one in messages)',
                 'lacks = all(one["role"] != "system" for one in messages)'),
+        mistake("the condition the wrong way round", "The default was written before a system message, and not where "
+                "there is none. When is it needed?", 'lacks = bool(messages) and messages[0]["role"] == "system"'),
+        mistake("the default without any messages", "A system message was written although there are no messages at "
+                "all. What should be left then?", 'lacks = not messages or messages[0]["role"] != "system"'),
         mistake("no first message to look at", "The call fails where there are no messages. What does an empty list "
                 "have at index 0?", 'lacks = messages[0]["role"] != "system"'),
         mistake("nothing opened without messages", "Without messages the text is empty. The reply is opened all the "
@@ -250,7 +252,8 @@ EXERCISE = exercise(
                 "and bars?", 'begin = "<|im_begin|>"', 'begin = "<im_start>"\nend = "<im_end>"',
                 'begin = "<|start|>"\nend = "<|end|>"', 'end = "<|endoftext|>"', 'begin = "|im_start|"',
                 'begin = "<|im_start|> "', 'end = "</|im_end|>"', 'end = "<|im_start|>"', 'begin = "<|im_end|>"\n'
-                'end = "<|im_start|>"', matches=_other_marks),
+                'end = "<|im_start|>"', 'end = "</s>"\nhead = f"<|{role}|>\\n"\nopening = "<|assistant|>\\n"',
+                matches=_other_marks),
         mistake("a beginning of the whole text", "There is something before the first message. What does the template "
                 "begin with?", 'text = "<|endoftext|>" + body + tail', 'text = "<s>" + body + tail',
                 'text = "\\n" + body + tail'),
@@ -308,8 +311,9 @@ EXERCISE = exercise(
         mistake("the opened reply first", "The reply is opened at the head of the text. Where does the model go on "
                 "writing?", "text = tail + body"),
         mistake("the reply opened after every message", "A reply is opened behind each message. How many does the "
-                "model write next?", 'part = f"{head}{content}{end}\\n" + opening * (add_generation_prompt and message '
-                'is not written[-1])\nopening = f"{begin}assistant\\n"'),
+                "model write next?", 'part = f"{head}{content}{end}\\n" + f"{begin}assistant\\n" * '
+                '(add_generation_prompt and message is not written[-1])', 'part = f"{head}{content}{end}\\n" + f"{begin}assistant\\n" * '
+                '(add_generation_prompt and message is not default)\nis_open = False'),
         mistake("the input changed in place", "The call changed the caller's list, or a dict in it: the next call "
                 "would see another conversation. Which line writes into what it was given?",
                 "if lacks:\n    messages.insert(0, default)\nfirst = []",

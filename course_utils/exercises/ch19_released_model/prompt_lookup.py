@@ -75,6 +75,17 @@ def _longer(args: tuple[Any, ...], got: list[int]) -> bool:
     return len(got) > len(want) and got[: len(want)] == want
 
 
+_SUBSTRING = """
+def prompt_lookup(tokens, shortest, longest, num_draft):
+    text = tokens.tolist()
+    written = " ".join(map(str, text))
+    for n in range(min(longest, len(text) - 1), shortest - 1, -1):
+        sought = " ".join(map(str, text[-n:]))
+        at = written.find(sought)
+        if at < len(written) - len(sought):
+            return [int(one) for one in written[at + len(sought):].split()[:num_draft]]
+    return []
+"""
 _CLAMPED = "sizes = range({}, shortest - 1, -1)"
 _FILLED = "draft = (text[start : start + limit] + [{}] * limit)[:limit]"
 EXERCISE = exercise(
@@ -169,6 +180,8 @@ EXERCISE = exercise(
                 "tokens are fine.", _FILLED.format("0"), _FILLED.format("-1"), _FILLED.format("text[-1]"),
                 "pool = list(text)\nfor at in range(limit if starts else 0):\n    pool.append(pool[start + at])\n"
                 "draft = pool[length:]"),
+        mistake("an error where the text ends", "The draft reaches the end of the text, and the call ended in an "
+                "error. Fewer tokens are fine.", "draft = [text[start + at] for at in range(limit)] if starts else []"),
         mistake("the draft stops before the last tokens", "The draft ends where the last tokens begin. It may go on "
                 "through them: what is behind the match, up to the end of the text?",
                 "draft = text[start : min(start + limit, length - shortest)]",
@@ -220,7 +233,7 @@ EXERCISE = exercise(
                 "matches = [place + n for place in places if ' '.join(map(str, text[: place + n])).endswith(' '.join("
                 "map(str, last)))]",
                 "matches = [place + n for place in places if ''.join(map(str, text[place : place + n])) == "
-                "''.join(map(str, last))]"),
+                "''.join(map(str, last))]", _SUBSTRING),
         mistake("tokens taken for bytes", "Tokens above 255 were cut down, or the call fails on them. A vocabulary has "
                 "tens of thousands.", "text = tokens.to(torch.uint8).tolist()", "text = list(bytes(tokens.tolist()))",
                 "text = tokens.to(torch.int8).tolist()"),

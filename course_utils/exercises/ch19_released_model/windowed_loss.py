@@ -103,6 +103,7 @@ _TALLIED = (
     "tally = []\nstarts = range(0, length, step)\n{}\ntally.append(len(counted))\namount = counted.sum().item()\n"
     "number = max(sum(tally), 1)"
 )
+_BEYOND = "end = min(start + size + 1, length)\nbatch = part[:-1].unsqueeze(0)\nguesses = logits"
 _SIDE_BY_SIDE = "starts = range(0, length, size)\ncounted = losses"
 _PADDED = "part = F.pad(tokens[start:end], (0, start + size - end), value={})\nnew = start + size - judged\n"
 
@@ -151,6 +152,11 @@ EXERCISE = exercise(
         mistake("one token too many for the model", "The model was given window + 1 tokens, so that the window's last "
                 "place has a target too. Its target is in the next window: how many tokens may the model read?",
                 "end = min(start + size + 1, length)", "size = window + 1"),
+        mistake("the token behind a window judged with it", "A window's last place predicts the token behind it, and "
+                "that was counted too, with more context than the windows give it. Which tokens does a window hold?",
+                _BEYOND, "step = 1\n" + _BEYOND, _BEYOND + "\ncounted = losses[-step:] if start else losses",
+                _BEYOND + "\ncounted = losses[-step:] if start and end < length else losses[len(losses) - new :]"
+                "\nnumber = length"),
         mistake("only one window", "Only one window of the text was judged. Where does the next one begin?",
                 "starts = [0]", "starts = [0]\nnumber = judged - 1",
                 "starts = [max(length - size, 0)]\ncounted = losses\nnumber = min(size, length) - 1",
@@ -217,6 +223,8 @@ EXERCISE = exercise(
         mistake("one token of each window lost", "One token of each window, or of all but the first, has no loss. The "
                 "row before the first new token predicts it: is it still there when the new tokens are cut out?",
                 "counted = losses[len(losses) - new + (start > 0) :]",
+                "rows = end - (judged if start else 0)\n"
+                "amount = F.cross_entropy(logits[-rows:-1], part[-rows + 1 :], reduction='sum').item()",
                 _TALLIED.format("counted = losses[len(losses) - new + (start > 0) :]"),
                 "counted = losses[len(losses) - new : -1]",
                 _TALLIED.format("counted = losses[len(losses) - new : -1]"),
