@@ -67,6 +67,11 @@ def chat_prompt(messages, default_system, add_generation_prompt=False):
     return EXERCISE.recipe.function()(messages, default_system, add_generation_prompt)
 """
 
+_INSIDE = """
+first = []
+content = (default_system + "{}") * (lacks and message is messages[0]) + message["content"]
+"""
+
 
 def _blocks(text: str) -> Counter[str]:
     return Counter(text.split(_BEGIN)[1:])
@@ -190,6 +195,11 @@ EXERCISE = exercise(
         mistake("the default without its marks", "The default stands bare at the head of the text. It is a message "
                 "like any other: what is around one?", 'first = []\nbody = (default_system + "\\n") * lacks + '
                 '"".join(parts)', 'first = []\nbody = default_system * lacks + "".join(parts)'),
+        mistake("the default inside the first message", "The default was put in front of the first message's content, "
+                "inside the same marks. It is a message of its own.", *map(_INSIDE.format, ("\\n\\n", "\\n", " ", "")),
+                "if lacks:\n    messages[0]['content'] = default_system + '\\n\\n' + messages[0]['content']\n"
+                "first = []",
+                "if lacks:\n    messages[0]['content'] = default_system + '\\n' + messages[0]['content']\nfirst = []"),
         mistake("a default taken for granted", "The system message is not the default that was given. Which argument "
                 "holds it?", 'default = {"role": "system", "content": "You are a helpful AI assistant named SmolLM, '
                 'trained by Hugging Face"}', 'default = {"role": "system", "content": "You are a helpful assistant."}',
@@ -215,7 +225,12 @@ EXERCISE = exercise(
                 "reply. Every message has its end mark.",
                 'body = "".join(parts).removesuffix(f"{end}\\n") if messages and messages[-1]["role"] == "assistant" '
                 'else "".join(parts)\nis_open = add_generation_prompt and (not messages or messages[-1]["role"] != '
-                '"assistant")'),
+                '"assistant")', 'body = "".join(parts).removesuffix(f"{end}\\n") if not add_generation_prompt else '
+                '"".join(parts)'),
+        mistake("a conditional without brackets", "With add_generation_prompt=False the whole text is gone, or another "
+                "part of it. `a + b if flag else c` reads as `(a + b) if flag else c`: how far does the condition "
+                "reach, and how far should it?", 'text = body + tail if is_open else ""',
+                "text = body + tail if is_open else None"),
         mistake("the opened reply closed again", "The assistant's reply was opened and closed: the model would find it "
                 "finished. What is left for the model to write?", 'opening = f"{begin}assistant\\n{end}\\n"',
                 'opening = f"{begin}assistant\\n{end}"'),
@@ -240,6 +255,10 @@ EXERCISE = exercise(
                 'part = f"{head}{content} {end}\\n"', 'part = f"{head}{content}\\n{end}"'),
         mistake("empty lines between messages", "There is an empty line between two messages.",
                 'part = f"{head}{content}{end}\\n\\n"', 'body = "\\n".join(parts)'),
+        mistake("a backslash for a line end", "There is a backslash and an n where a line end should be. In which kind "
+                "of string are they one character?",
+                'head = f"{begin}{role}\\\\n"\npart = f"{head}{content}{end}\\\\n"\nopening = f"{begin}assistant\\\\n"',
+                'head = f"{begin}{role}\\\\n"', 'part = f"{head}{content}{end}\\\\n"'),
         mistake("no end mark", "The messages have no end mark, or all share one. How does the model learn where one "
                 "ends?", 'part = f"{head}{content}\\n"', 'part = f"{head}{content}\\n"\n'
                 'body = "".join(parts) + f"{end}\\n" * bool(parts)',
@@ -312,7 +331,8 @@ EXERCISE = exercise(
                 "writing?", "text = tail + body"),
         mistake("the reply opened after every message", "A reply is opened behind each message. How many does the "
                 "model write next?", 'part = f"{head}{content}{end}\\n" + f"{begin}assistant\\n" * '
-                '(add_generation_prompt and message is not written[-1])', 'part = f"{head}{content}{end}\\n" + f"{begin}assistant\\n" * '
+                '(add_generation_prompt and message is not written[-1])',
+                'part = f"{head}{content}{end}\\n" + f"{begin}assistant\\n" * '
                 '(add_generation_prompt and message is not default)\nis_open = False'),
         mistake("the input changed in place", "The call changed the caller's list, or a dict in it: the next call "
                 "would see another conversation. Which line writes into what it was given?",

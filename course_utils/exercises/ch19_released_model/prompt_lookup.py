@@ -136,9 +136,6 @@ EXERCISE = exercise(
     ),
     mistakes=(
         NOTHING,
-        mistake("the end found itself", "Nothing is ever drafted: the last tokens were found at the end of the text "
-                "itself, with nothing behind them. Which places are before the end?",
-                "places = range(length - n, -1, -1)"),
         mistake("the end found itself, or longest only", "Nothing is drafted where `longest` tokens are not found "
                 "earlier: shorter ones were never tried, or the end of the text was taken for a match of itself, which "
                 "ends the search. Which places are before the end, and what is tried next?",
@@ -175,7 +172,8 @@ EXERCISE = exercise(
         mistake("short drafts passed over", "A place near the end was passed over because fewer than `num_draft` "
                 "tokens follow it. Fewer are fine.",
                 "matches = [place + n for place in places if text[place : place + n] == last and place + n + num_draft "
-                "<= length]", "draft = text[start : start + limit] if start + limit <= length else []"),
+                "<= length]", "matches = [place + n for place in places if text[place : place + n] == last and place + "
+                "n + num_draft < length]", "draft = text[start : start + limit] if start + limit <= length else []"),
         mistake("a short draft filled up", "The text ends before the draft is full, and something was added. Fewer "
                 "tokens are fine.", _FILLED.format("0"), _FILLED.format("-1"), _FILLED.format("text[-1]"),
                 "pool = list(text)\nfor at in range(limit if starts else 0):\n    pool.append(pool[start + at])\n"
@@ -283,8 +281,13 @@ EXERCISE = exercise(
                 "return dict(enumerate(draft))", "return draft[0] if draft else []", "return draft[0] if draft else "
                 "None", "return {'draft': draft}", "return [(one,) for one in draft]"),
         overwritten(*writing(prompt_lookup, 0)),
+        mistake("only one place tried", "Only one place was looked at for each length: the first one of a single "
+                "token. If the others do not agree there, where else could they stand?",
+                "places = [text.index(last[0])] if n < length and text.index(last[0]) < length - n else []",
+                "first = text.index(text[-1]) + 1\nplaces = [first - n] if n <= first < length else []"),
         mistake("a match not found", "Nothing is drafted, although at least `shortest` of the last tokens stood "
-                "earlier in the text. Which lengths and which places were tried?", matches=_nothing),
+                "earlier in the text. Which lengths and which places were tried? And was the end of the text taken for "
+                "a match of itself, with nothing behind it?", "places = range(length - n, -1, -1)", matches=_nothing),
         mistake("another place", "The draft follows an earlier place of the last token, but not the one that is "
                 "wanted. As many of the last tokens as possible must agree there, up to `longest`; of such places, the "
                 "earliest.", matches=_another_place),

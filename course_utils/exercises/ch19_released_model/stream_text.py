@@ -95,6 +95,31 @@ def _another_tail(args: tuple[Any, ...], got: list[str]) -> bool:
     return last.endswith(_SIGN) and [*others] == [*got[:-1]] and got[-1].startswith(last[:-1])
 
 
+def _inside(short: str, long: str) -> bool:
+    """Return whether a text is what is left of another one when some of its characters are taken out."""
+    left = iter(long)
+    return all(one in left for one in short)
+
+
+def _both(args: tuple[Any, ...], got: list[str]) -> tuple[str, str]:
+    return "".join(got), "".join(stream_text(*args))
+
+
+def _signs(args: tuple[Any, ...], got: list[str]) -> bool:
+    one, other = _both(args, got)
+    return one.count(_SIGN) > other.count(_SIGN) and _inside(one.replace(_SIGN, ""), other)
+
+
+def _lost(args: tuple[Any, ...], got: list[str]) -> bool:
+    one, other = _both(args, got)
+    return one != other and _inside(one, other)
+
+
+def _twice(args: tuple[Any, ...], got: list[str]) -> bool:
+    one, other = _both(args, got)
+    return one != other and _inside(other, one)
+
+
 # Everything that has arrived, decoded anew at each piece; what was not shown before is the entry.
 _SO_FAR = """
 def stream_text(pieces):
@@ -146,6 +171,18 @@ def stream_text(pieces):
         shown[-1] += {}
     return shown
 """
+_TAKEN_OUT = """
+def stream_text(pieces):
+    shown, arrived, before = [], b"", ""
+    for piece in pieces:
+        arrived += piece
+        text = arrived.decode("utf-8", "ignore")
+        shown.append(text.replace(before, ""))
+        before = text
+    if len(before.encode("utf-8")) < len(arrived):
+        shown[-1] += "\\ufffd"
+    return shown
+"""
 _ALONE = 'entry = piece.decode("utf-8", "{}")\nis_cut = False'
 
 EXERCISE = exercise(
@@ -175,6 +212,7 @@ EXERCISE = exercise(
         _pieces("no pieces"),
         _pieces("one empty piece", b""),
         _pieces("empty pieces", b"", b"", b"a", b""),
+        _pieces("a text that repeats itself", b"ha", b"ha", b"ha\xc3", b"\xa9\xc3", b"\xa9"),
         _pieces("the whole text in one piece", _MIXED.encode()),
         _single("byte by byte", _MIXED),
         _single("two bytes at a time", _MIXED, 2),
@@ -246,6 +284,18 @@ EXERCISE = exercise(
                 'waiting = waiting + arrived[used:]'),
         mistake("all so far in each entry", "Each entry holds the whole text so far. What is new with this piece?",
                 'entry = "".join(shown[-1:]) + text'),
+        mistake("what was shown is taken out everywhere", "What was shown before was taken out of the text wherever it "
+                "stands. It was shown once, at the front: how long was it?",
+                _TAKEN_OUT),
+        mistake("four bytes not thought of", "Characters of four bytes are lost, or shown as signs. How many bytes of "
+                "one can be waiting?", 'waiting = arrived[max(used, len(arrived) - 2):]',
+                'used = max(len(text.encode("utf-8")), len(arrived) - 2)\n'
+                'entry = arrived[:used].decode("utf-8", "replace")', 'entry = "".join(one for one in text if one < '
+                '"\\U00010000")'),
+        mistake("an empty piece taken for the end", "An empty piece was taken for the end of the text, and what was "
+                "waiting was given up. When is the end reached?",
+                'entry = text + "\\ufffd" * (not piece and used < len(arrived))\n'
+                'waiting = arrived[used:] if piece else b""', 'rest = arrived[used:] if piece else b""\nwaiting = rest\nis_cut = len(rest) > 0'),
         mistake("the end lost", "The text was cut off inside its last character, and nothing shows it. What is left "
                 "over when no further piece comes?", "is_cut = False"),
         mistake("the end as an entry of its own", "The sign for the cut-off character is an entry of its own, or "
@@ -301,7 +351,7 @@ EXERCISE = exercise(
         mistake("the input changed in place", "The call changed the caller's list of pieces. Which line writes into "
                 "it?", "pieces.append(b'')\nis_cut = len(waiting) > 0", "pieces[len(shown)] = waiting + piece\n"
                 "arrived = pieces[len(shown)]", "entries = [*shown[:-1], *(one + tail for one in shown[-1:])]\n"
-                "pieces.clear()\nreturn entries", "pieces[:] = shown\n"
+                "pieces.clear()\nreturn entries", "pieces[:] = entries\nreturn pieces", "pieces[:] = shown\n"
                 "entries = [*shown[:-1], *(one + tail for one in shown[-1:])]"),
         mistake("one string", "One string came back. There is one for each piece, even if it is empty.",
                 'return "".join(entries)', 'return ["".join(entries)]'),
@@ -314,6 +364,11 @@ EXERCISE = exercise(
                 "entries]", "return [[one] for one in entries]", "return list(zip(pieces, entries))",
                 "return [list(one) for one in entries]", "return entries, waiting", "return str(entries)",
                 "return set(entries)"),
+        mistake("signs instead of characters", "A U+FFFD is shown for a character that is whole, or too many of them. "
+                "What was lost of it on the way?", matches=_signs),
+        mistake("characters lost", "Characters of the text are never shown.", matches=_lost),
+        mistake("characters shown twice", "Something is shown that the text does not hold, or more than once.",
+                matches=_twice),
         mistake("characters too early", "A character is shown before the piece with its last byte has arrived.",
                 matches=_moved(lambda one, other: one > other)),
         mistake("characters too late", "A character is shown later than with the piece that brings its last byte. "

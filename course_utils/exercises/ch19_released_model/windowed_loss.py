@@ -103,6 +103,18 @@ _TALLIED = (
     "tally = []\nstarts = range(0, length, step)\n{}\ntally.append(len(counted))\namount = counted.sum().item()\n"
     "number = max(sum(tally), 1)"
 )
+_ALL_WINDOWS = """
+def windowed_loss(model, tokens, window, stride):
+    known = [[] for _ in tokens]
+    for start in range(0, len(tokens), stride):
+        part = tokens[start : start + window]
+        losses = F.cross_entropy(model(part.unsqueeze(0))[0, :-1], part[1:], reduction="none")
+        for place, loss in enumerate(losses.double()):
+            known[start + 1 + place].append(loss)
+        if start + window >= len(tokens):
+            break
+    return sum(float({}) for one in known[1:]) / (len(tokens) - 1)
+"""
 _BEYOND = "end = min(start + size + 1, length)\nbatch = part[:-1].unsqueeze(0)\nguesses = logits"
 _SIDE_BY_SIDE = "starts = range(0, length, size)\ncounted = losses"
 _PADDED = "part = F.pad(tokens[start:end], (0, start + size - end), value={})\nnew = start + size - judged\n"
@@ -220,6 +232,9 @@ EXERCISE = exercise(
                 "amount = losses[-step:].mean().item()\n" + _WINDOWS),
         mistake("the last window that holds it", "A token was judged in the last window that holds it, where it sees "
                 "least. The first one is wanted.", "counted = losses[:step] if end < length else losses"),
+        mistake("every window that holds it", "A token in several windows was judged by all of them: by the mean of "
+                "its losses there, or by the smallest or largest. The first window that holds it is enough.",
+                *map(_ALL_WINDOWS.format, ("torch.tensor(one).mean()", "min(one)", "max(one)"))),
         mistake("one token of each window lost", "One token of each window, or of all but the first, has no loss. The "
                 "row before the first new token predicts it: is it still there when the new tokens are cut out?",
                 "counted = losses[len(losses) - new + (start > 0) :]",
