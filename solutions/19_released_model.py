@@ -49,53 +49,69 @@ r"""
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `dequantize_q4_1`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `dequantize_q4_1(blocks)`.
+Write `dequantize_q4_1(blocks) -> weights`.
+
+- `blocks` is `(n, 20)`, bytes (`torch.uint8`); `weights` is `(n, 32)`, float32. Each row is a block of 32 weights.
+- Bytes 0–1 are $d$ and bytes 2–3 are $m$, each a little-endian float16 of any sign.
+- Of the 16 bytes behind them, the low four bits of byte $j$ are the level $q_j$, the high four bits $q_{16+j}$.
+- $\text{weight} = d \cdot q + m$, computed in float32: in float16, products and sums would be rounded.
+
+The rows may be part of a larger table, for instance every second one. No gradient is needed.
 """
+
 
 # %% exercise="dequantize_q4_1"
 def dequantize_q4_1(blocks):
-    ### BEGIN SOLUTION: TODO, what to do
-    _check_blocks(blocks, Q4_1_BYTES)
-    scale, low = _halves(blocks[:, :4]).split(1, dim=1)
-    pairs = blocks[:, 4:]
-    return torch.cat((pairs & 15, pairs >> 4), dim=1).float() * scale + low
+    """Return the 32 weights of each block."""
+    ### BEGIN SOLUTION: Reread the first four bytes as two float16, cut each other byte in two, then multiply and add.
+    halves = blocks[:, :4].contiguous().view(torch.float16).float()
+    d, m = halves[:, 0:1], halves[:, 1:2]
+    packed = blocks[:, 4:]
+    levels = torch.cat([packed & 15, packed >> 4], dim=1)
+    return d * levels.float() + m
     ### END SOLUTION
 
 
 # %%
 check("dequantize_q4_1", dequantize_q4_1)
+# hint("dequantize_q4_1")  # remove the first # for a hint; each call gives one more
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `quantize_blocks`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `quantize_blocks(x, bits, block)`.
+Write `quantize_blocks(x, bits, block) -> (q, scale, low)`.
+
+- `x` is `(..., d)`, float32 or float64; there may be any number of leading axes, or none. Each `block` neighbours on the last axis share a scale; `block` divides `d`.
+- `q` is `uint8`, of the shape of `x`, from 0 to $2^{\text{bits}} - 1$, with 1 to 8 bits.
+- `scale` and `low` are `(..., d / block)`, of the dtype of `x`. `low` is the block's least number; `scale` is (largest − least) / ($2^{\text{bits}} - 1$), and **1 where all are equal**.
+- $q$ is the number of steps above `low`, rounded to the nearest. So `q * scale + low` is off by at most half a step.
+
+No packing into bytes, and no gradient.
 """
+
 
 # %% exercise="quantize_blocks"
 def quantize_blocks(x, bits, block):
-    ### BEGIN SOLUTION: TODO, what to do
-    if bits > 8:
-        raise ValueError(f'bits must be at most 8, got {bits}')
-    if not x.ndim or x.shape[-1] % block:
-        raise ValueError(f'block must divide the last axis, got {block} and {tuple(x.shape)}')
+    """Round numbers to a few levels between the least and the largest of their block."""
+    ### BEGIN SOLUTION: Cut the last axis into blocks, find the range of each, guard a range of 0, divide and round.
     parts = x.unflatten(-1, (-1, block))
-    low, high = (parts.amin(-1), parts.amax(-1))
-    scale = (high - low) / (2 ** bits - 1)
-    scale = torch.where(high > low, scale, 1.0)
-    levels = ((parts - low.unsqueeze(-1)) / scale.unsqueeze(-1)).round()
-    return (levels.clamp(0, 2 ** bits - 1).to(torch.uint8).flatten(-2), scale, low)
+    low, high = parts.amin(-1, keepdim=True), parts.amax(-1, keepdim=True)
+    scale = torch.where(high > low, (high - low) / (2**bits - 1), 1.0)
+    q = ((parts - low) / scale).round().to(torch.uint8)
+    return q.flatten(-2), scale.squeeze(-1), low.squeeze(-1)
     ### END SOLUTION
 
 
 # %%
 check("quantize_blocks", quantize_blocks)
+# hint("quantize_blocks")
 
 # %% [markdown]
 r"""
@@ -104,28 +120,44 @@ r"""
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `merge_by_rank`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `merge_by_rank(piece, ranks)`.
+Write `merge_by_rank(piece, ranks) -> list[str]`.
+
+- `piece` is one word. At first, each of its characters is a symbol.
+- `ranks` maps pairs of symbols, `(left, right)`, to integers: the lower the rank, the earlier the merge. Ranks may have gaps, and the dict may be in any order.
+- Of all neighbours that have a rank, merge the pair of the lowest rank, from left to right and without overlap: `"aaa"` becomes `["aa", "a"]`.
+- Repeat until no two neighbours have a rank. `""` gives `[]`.
+
+A merge always ranks above those that made its parts. So you may merge one occurrence at a time, all at once, or rule by rule. Leave `ranks` unchanged.
 """
+
 
 # %% exercise="merge_by_rank"
 def merge_by_rank(piece, ranks):
-    ### BEGIN SOLUTION: TODO, what to do
+    """Return the symbols that are left when nothing can be merged any more."""
+    ### BEGIN SOLUTION: Find the known pair of the lowest rank, rebuild the list with it merged, and repeat.
     symbols = list(piece)
-    while len(symbols) > 1:
-        first = min(pairwise(symbols), key=lambda pair: ranks.get(pair, len(ranks)))
-        if first not in ranks:
-            break
-        symbols = merged(symbols, first)
-    return symbols
+    while True:
+        pairs = [tuple(symbols[at : at + 2]) for at in range(len(symbols) - 1)]
+        known = [pair for pair in pairs if pair in ranks]
+        if not known:
+            return symbols
+        first = min(known, key=ranks.get)
+        joined, at = [], 0
+        while at < len(symbols):
+            size = 2 if tuple(symbols[at : at + 2]) == first else 1
+            joined.append("".join(symbols[at : at + size]))
+            at += size
+        symbols = joined
     ### END SOLUTION
 
 
 # %%
 check("merge_by_rank", merge_by_rank)
+# hint("merge_by_rank")
 
 # %% [markdown]
 r"""
@@ -134,22 +166,33 @@ r"""
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `to_split_halves`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `to_split_halves(features, num_heads=1, dim=-1)`.
+Write `to_split_halves(features, num_heads, dim) -> features`.
+
+- `features` has any shape and dtype: the weight of a projection, its bias, or queries themselves.
+- Axis `dim`, counted from the front or from the back, holds the features of `num_heads` heads, head after head. Each head has an even number of them.
+- Within each head, change the order to 0, 2, 4, …, 1, 3, 5, …
+
+The result has the same shape. It may be new or a view; the input stays as it is. `positions.to_split_halves` of chapter 07 does the same: here you write it yourself.
 """
 
+
 # %% exercise="to_split_halves"
-def to_split_halves(features, num_heads=1, dim=-1):
-    ### BEGIN SOLUTION: TODO, what to do
-    return _reordered(features, num_heads, dim, (-1, 2))
+def to_split_halves(features, num_heads, dim):
+    """Reorder the features of each head: those at even places first, then those at odd ones."""
+    ### BEGIN SOLUTION: Bring the axis to the end, cut it into heads, and put every second feature first.
+    heads = features.movedim(dim, -1).unflatten(-1, (num_heads, -1))
+    halves = torch.cat([heads[..., 0::2], heads[..., 1::2]], dim=-1)
+    return halves.flatten(-2).movedim(-1, dim)
     ### END SOLUTION
 
 
 # %%
 check("to_split_halves", to_split_halves)
+# hint("to_split_halves")
 
 # %% [markdown]
 r"""
