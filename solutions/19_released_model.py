@@ -88,12 +88,12 @@ r"""
 
 Write `quantize_blocks(x, bits, block) -> (q, scale, low)`.
 
-- `x` is `(..., d)`, float32 or float64; there may be any number of leading axes, or none. Each `block` neighbours on the last axis share a scale; `block` divides `d`.
-- `q` is `uint8`, of the shape of `x`, from 0 to $2^{\text{bits}} - 1$, with 1 to 8 bits.
+- `x` is `(..., d)`, with any number of leading axes, or none. On the last axis, each `block` neighbours share a scale; `block` divides `d`.
+- `q` is `uint8`, of the shape of `x`: levels from 0 to $2^{\text{bits}} - 1$, with 1 to 8 bits.
 - `scale` and `low` are `(..., d / block)`, of the dtype of `x`. `low` is the block's least number; `scale` is (largest − least) / ($2^{\text{bits}} - 1$), and **1 where all are equal**.
-- $q$ is the number of steps above `low`, rounded to the nearest. So `q * scale + low` is off by at most half a step.
+- `q` counts the steps above `low`, rounded to the nearest: `q * scale + low` is off by half a step at most.
 
-No packing into bytes, and no gradient.
+Each level has a byte of its own. No gradient is needed.
 """
 
 
@@ -126,12 +126,12 @@ r"""
 
 Write `merge_by_rank(piece, ranks) -> list[str]`.
 
-- `piece` is one word. At first, each of its characters is a symbol.
-- `ranks` maps pairs of symbols, `(left, right)`, to integers: the lower the rank, the earlier the merge. Ranks may have gaps, and the dict may be in any order.
-- Of all neighbours that have a rank, merge the pair of the lowest rank, from left to right and without overlap: `"aaa"` becomes `["aa", "a"]`.
+- `piece` is one word; at first, each character is a symbol.
+- `ranks` maps pairs `(left, right)` to integers, perhaps with gaps and in any order: the lower, the earlier. Leave it unchanged.
+- Of all neighbours that have a rank, merge the pair of the lowest, from left to right and without overlap: `"aaa"` becomes `["aa", "a"]`.
 - Repeat until no two neighbours have a rank. `""` gives `[]`.
 
-A merge always ranks above those that made its parts. So you may merge one occurrence at a time, all at once, or rule by rule. Leave `ranks` unchanged.
+A merge always ranks above those that made its parts. So merging one occurrence at a time, all at once, or rule by rule gives the same.
 """
 
 

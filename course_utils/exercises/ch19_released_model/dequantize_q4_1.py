@@ -113,7 +113,7 @@ EXERCISE = exercise(
         mistake("high nibble first", "The levels of the high and the low four bits have changed places. Which of the "
                 "two belong to the first 16 weights?", "low = packed >> 4\nhigh = packed & 15"),
         mistake("only one nibble of each byte", "Only the low or only the high four bits of the bytes were used. How "
-                "many weights do 16 bytes hold?", "levels = low", "levels = high", "high = low", "low = high",
+                "many weights do 16 bytes hold?", "levels = low", "levels = high", "high = low",
                 "low = packed >> 4", "high = packed & 15"),
         mistake("a byte for one weight", "A whole byte was taken for a level. How many bits has each weight?",
                 "levels = packed", "levels = torch.cat([packed, packed], 1)", "low = packed",

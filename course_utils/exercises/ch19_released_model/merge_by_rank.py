@@ -234,10 +234,10 @@ EXERCISE = exercise(
         mistake("a symbol used twice", "A symbol went into two merges, or stayed beside what it was merged into, so "
                 "the word grew longer. Where does the search go on after a merge?", "at += 1",
                 "places = {i for i, pair in enumerate(pairs) if pair == first}\n"
-                "symbols[:] = [''.join(symbols[i : i + 2]) if i in places else symbols[i] for i in range(len(symbols)) "
-                "if i in places or i - 1 not in places]"),
-        mistake("no rank taken for rank 0", "Pairs that have no rank were treated as if they had the lowest: all of the "
-                "word was merged, or the merging stopped too soon. Which number comes after all ranks?",
+                "symbols[:] = [''.join(symbols[i : i + 2]) if i in places else one\n"
+                "    for i, one in enumerate(symbols) if i in places or i - 1 not in places]"),
+        mistake("no rank taken for rank 0", "Pairs that have no rank were treated as if they had the lowest: all of "
+                "the word was merged, or the merging stopped too soon. Which number comes after all ranks?",
                 "known = pairs\nfirst = min(known, key=lambda pair: ranks.get(pair, 0))",
                 "known = pairs\nfirst = min(known, key=lambda pair: ranks.get(pair, 0))\n"
                 "if first not in ranks:\n    break\nat = 0",

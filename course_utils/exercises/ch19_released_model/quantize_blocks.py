@@ -201,7 +201,7 @@ EXERCISE = exercise(
                 "steps = 2**bits\nkept = whole", "steps = 15", "steps = 255", matches=_another_number),
         mistake("symmetric", "The range was made symmetric about 0, or begins there, as for numbers of both signs and "
                 "one size. Where does the range of a block begin, where does it end?",
-                "high = parts.abs().amax(-1, keepdim=True)\nlow = -high",
+                "low = -parts.abs().amax(-1, keepdim=True)\nhigh = -low",
                 "low = torch.zeros_like(parts[..., :1])\nhigh = parts.abs().amax(-1, keepdim=True)",
                 "low = torch.zeros_like(parts[..., :1])",
                 "steps = 2 ** (bits - 1) - 0.5\nspread = parts.abs().amax(-1, keepdim=True)\nabove = parts\n"

@@ -120,8 +120,8 @@ EXERCISE = exercise(
                               "    return cut.transpose(dim + 1, dim + 2).reshape(shape)"),
                 _SHAPE.format("cut = features.unflatten(dim, (num_heads, -1, 2))\n"
                               "    return cut.transpose(dim + 1, dim + 2).flatten(dim, dim + 2)"),
-                _SHAPE.format("assert dim >= 0\n    return torch.cat([features.unflatten(dim, (num_heads, -1, 2))"
-                              ".select(dim + 2, i) for i in (0, 1)], dim + 1).flatten(dim, dim + 1)")),
+                _SHAPE.format("cut = features.unflatten(dim, (num_heads, -1, 2))\n    parts = [cut.select(dim + 2, i) "
+                              "for i in (0, 1)]\n    return torch.cat(parts, dim + 1).flatten(dim, dim + 1)")),
         mistake("second half backwards", "The odd features come in descending order. What is the order of 1, 3, 5, …?",
                 "odds = heads[..., 1::2].flip(-1)", "evens = heads[..., 0::2].flip(-1)",
                 "evens = heads[..., 0::2].flip(-1)\nodds = heads[..., 1::2].flip(-1)"),
