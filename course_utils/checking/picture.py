@@ -95,8 +95,8 @@ def picture(
 
 
 def _is_table(kind: Any) -> bool:
-    if not hasattr(kind, "dim_str"):
-        return False
+    if not hasattr(kind, "dim_str") or not isinstance(kind.dtypes, list | tuple):
+        return False  # no tensor, or one of any dtype
     whole = "float64" not in kind.dtypes
     return whole or kind.dim_str.split()[-2:] == ["L", "S"]
 

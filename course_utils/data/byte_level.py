@@ -8,6 +8,7 @@ Differs: a digit is a piece of its own, as in SmolLM; a byte without a token is 
 Same contract as: a BPE of the tokenizers library with its pre-tokenizers Digits and ByteLevel
 """
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,11 +44,11 @@ def merge_by_rank(piece: str, ranks: Mapping[Pair, int]) -> list[str]:
 
     Args:
         piece: One word, each of its characters a symbol.
-        ranks: The rank of each pair that can be merged; the lower, the earlier.
+        ranks: The rank of each pair that can be merged; the lower, the earlier. Gaps are allowed.
     """
     symbols = list(piece)
     while len(symbols) > 1:
-        first = min(pairwise(symbols), key=lambda pair: ranks.get(pair, len(ranks)))
+        first = min(pairwise(symbols), key=lambda pair: ranks.get(pair, math.inf))
         if first not in ranks:
             break
         symbols = merged(symbols, first)

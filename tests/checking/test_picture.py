@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from course_utils.checking.judge import judge
@@ -16,6 +16,7 @@ def mask() -> Bool[Tensor, "L S"]: ...
 def weights() -> Float[Tensor, "*batch L S"]: ...
 def out() -> Float[Tensor, "*batch L d_v"]: ...
 def positions() -> Int[Tensor, " n"]: ...
+def anything() -> Shaped[Tensor, "L S"]: ...
 def both() -> tuple[Float[Tensor, "L d_v"], Float[Tensor, "L S"]]: ...
 
 
@@ -51,6 +52,7 @@ def test_the_first_table_that_differs_is_drawn_and_in_part_if_it_is_large() -> N
         (weights, torch.zeros(2, 3), torch.zeros(2, 3), False),
         (weights, torch.zeros(3, 2), torch.zeros(2, 3), False),
         (weights, [1.0], torch.zeros(2, 3), False),
+        (anything, torch.zeros(2, 3), torch.ones(2, 3), False),
         (positions, torch.tensor([1, 2]), torch.tensor([1, 3]), True),
         (both, (torch.ones(2, 3), torch.ones(2, 3)), (torch.ones(2, 3), torch.zeros(2, 3)), True),
         (both, torch.ones(2, 3), (torch.ones(2, 3), torch.zeros(2, 3)), False),

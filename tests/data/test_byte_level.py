@@ -36,6 +36,11 @@ def test_merging_by_rank_is_merging_rule_by_rule(piece) -> None:
     assert merge_by_rank(piece, RANKS) == _rule_by_rule(piece)
 
 
+def test_ranks_may_begin_anywhere_and_have_gaps() -> None:
+    others = {pair: 256 + 10 * rank for pair, rank in reversed(RANKS.items())}
+    assert merge_by_rank("lowerabcaaaaa", others) == _rule_by_rule("lowerabcaaaaa")
+
+
 def test_every_byte_has_a_character_of_its_own_that_can_be_seen() -> None:
     assert len(set(BYTE_CHARACTERS)) == 256
     assert all(one.isprintable() and not one.isspace() for one in BYTE_CHARACTERS)
