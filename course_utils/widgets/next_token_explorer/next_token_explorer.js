@@ -109,8 +109,8 @@ export default widget(TRAITS, ({ model, write, read }) => {
 
   function showBars(now, place, seen) {
     const rows = bars(now, place, seen);
-    const most = Math.max(...rows.map(({ inside, outside, came }) => Math.max(inside + outside, now.draws ? came / now.draws : 0)));
-    const bar = (className, width) => make("span", { className, style: `width: ${((100 * width) / most).toFixed(2)}%` });
+    const most = Math.max(...rows.map(({ inside, outside }) => inside + outside));
+    const bar = (className, width) => make("span", { className, style: `width: ${Math.min(100, (100 * width) / most).toFixed(2)}%` });
     const lines = fill(table, "", ["number", "token", "probability", "", "drawn"], rows.map((row) => [
       row.name,
       row.token === null ? "together" : make("span", { className: "token" }, `\u2068${shown(row.token)}\u2069`, row.true ? " ← true" : ""),

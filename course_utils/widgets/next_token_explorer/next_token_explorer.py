@@ -1,4 +1,4 @@
-"""The picture of chapter 19: what a released model says comes next, and how far a nucleus reaches."""
+"""The picture of chapter 19: what a released model says comes next, and how wide a nucleus is."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ MOST_DRAWS = 20_000
 START = 2
 """The place shown first: neither of the two that the task asks for."""
 
-KEPT = ("text", "place", "token", "rank", "log_prob", "tokens", "far")
+KEPT = ("text", "token", "rank", "log_prob", "tokens", "far")
 
 
 class NextTokenExplorer(CourseWidget, page="next_token_explorer"):

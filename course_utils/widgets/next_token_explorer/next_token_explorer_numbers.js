@@ -62,17 +62,17 @@ export function pick(seen, u, nucleusOnly) {
 /** The nth token of a seed's stream. */
 export const drawn = (seen, seed, n, nucleusOnly) => pick(seen, mulberry32(seed, n), nucleusOnly);
 
-/** How often each recorded token came, one beyond them, and one outside the nucleus. */
+/** How often each recorded token came, one beyond them, and one outside the nucleus; and the last of these. */
 export function tally(seen, seed, draws, nucleusOnly) {
   const counts = new Array(seen.chances.length).fill(0);
-  let [beyond, outside] = [0, 0];
+  let [beyond, outside, stray] = [0, 0, null];
   for (let n = 0; n < draws; n++) {
-    const { index, inside } = drawn(seen, seed, n, nucleusOnly);
-    if (index === undefined) beyond += 1;
-    else counts[index] += 1;
-    if (!inside) outside += 1;
+    const met = drawn(seen, seed, n, nucleusOnly);
+    if (met.index === undefined) beyond += 1;
+    else counts[met.index] += 1;
+    if (!met.inside) [outside, stray] = [outside + 1, met];
   }
-  return { counts, beyond, outside };
+  return { counts, beyond, outside, stray };
 }
 
 /** What the draws come to in the long run: probabilities, and the shares inside the nucleus and outside. */

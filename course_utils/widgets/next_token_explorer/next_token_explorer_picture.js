@@ -21,50 +21,51 @@ export const share = ({ exact, kept, top_p }) => (exact ? decimal(kept, 3) : top
 /** Where we are, how large the nucleus is, and where the true token stands. */
 export function sentence(setting, place, seen, before) {
   const { temperature, top_p, vocabulary } = setting;
-  const tokens = seen.size === 1 ? "1 token holds" : `${whole(seen.size)} tokens hold`;
   const inside = place.rank <= seen.size ? "inside" : "outside";
   const tail = [...shown(before)].slice(-24).join("");
   return (
     `Place ${setting.place + 1} of ${setting.count}, after \u2068“…${tail}”\u2069. At temperature ${decimal(temperature, 1)} and ` +
-    `top-p ${top_p}, ${tokens} a share of ${share(seen)}, of ${whole(vocabulary)}. The true next token, ${quoted(place.token)}, ` +
+    `top-p ${top_p} the nucleus holds ${whole(seen.size)} of ${whole(vocabulary)} tokens, with a share of ${share(seen)}. The true next token, ${quoted(place.token)}, ` +
     `is number ${whole(place.rank)} with probability ${chance(seen.true)}: ${inside} the nucleus.`
   );
 }
 
-/** What the last draw was. */
-function last(place, { index, inside, low, high }) {
-  const where = inside ? "inside" : "outside";
-  if (index !== undefined) return `The last is ${quoted(place.tokens[index])}, number ${index + 1}, ${where}.`;
+/** What a draw met: a token, or a range of numbers and a token that stands there. */
+function met(place, { index, low, high }) {
+  if (index !== undefined) return `${quoted(place.tokens[index])}, number ${index + 1}`;
   const near = place.far.find(([rank]) => rank >= low && rank <= high);
-  const example = near ? `, such as ${quoted(near[1])} (${whole(near[0])})` : "";
-  return `The last is among numbers ${whole(low)} to ${whole(high)}, ${where}${example}.`;
+  const example = near ? `, where ${quoted(near[1])} is ${whole(near[0])}` : "";
+  return `among numbers ${whole(low)} to ${whole(high)}${example}`;
 }
 
-/** How many were drawn, how many of them from outside the nucleus, and the last one. */
+/** How many were drawn, how many of them from outside the nucleus, and the last one of both. */
 export function drawnWords(setting, place, seen) {
   const { seed, draws, nucleus_only } = setting;
   if (!draws) return "Nothing is drawn yet.";
-  const { outside } = tally(seen, seed, draws, nucleus_only);
+  const { outside, stray } = tally(seen, seed, draws, nucleus_only);
+  const last = drawn(seen, seed, draws - 1, nucleus_only);
+  const apart = stray && last.inside ? ` The last from outside: ${met(place, stray)}.` : "";
   const wanted = draws * expected(seen, nucleus_only).outside;
   return (
     `${whole(draws)} drawn, ${whole(outside)} from outside the nucleus (expected: ${wanted >= 10 ? whole(wanted) : decimal(wanted, 1)}). ` +
-    last(place, drawn(seen, seed, draws - 1, nucleus_only))
+    `The last: ${met(place, last)}, ${last.inside ? "inside" : "outside"}.${apart}`
   );
 }
 
 /** What is left out, as a share and as what it does to a text of a hundred tokens. */
 export function risk({ left, exact, top_p }) {
-  const out = exact ? left : 1 - top_p;
-  const about = exact || top_p === 1 ? "" : "about ";
+  if (top_p === 1) return "Nothing is cut off: all tokens are in the nucleus.";
+  const about = exact ? "" : "about ";
+  const none = (1 - left) ** 100;
   return (
-    `Without the cut, a share of ${about}${chance(out)} falls outside. Were it so at every place, a text of 100 tokens would have ` +
-    `${about}${decimal(100 * out, 1)} such tokens, and none with probability ${chance((1 - out) ** 100)}.`
+    `Without the cut, a share of ${about}${chance(left)} falls outside. Were it so at every place, a text of 100 tokens would have ` +
+    `${about}${decimal(100 * left, 1)} such tokens, and none with probability ${none < 0.0005 ? "below 0.001" : decimal(none, 3)}.`
   );
 }
 
 /** The rows of the bars: tokens one by one, then the others together; each with its part inside the nucleus. */
 export function bars(setting, place, seen) {
-  const { seed, draws, nucleus_only, vocabulary } = setting;
+  const { seed, draws, nucleus_only } = setting;
   const wanted = expected(seen, nucleus_only);
   const { counts, beyond } = tally(seen, seed, draws, nucleus_only);
   const total = (list, from, to) => list.slice(from, to).reduce((a, b) => a + b, 0);
@@ -88,7 +89,7 @@ export function bars(setting, place, seen) {
       name: `${SINGLE + 1}–${counts.length}`, token: null, came: total(counts, SINGLE),
       inside: total(wanted.chances, SINGLE, cut), outside: total(wanted.chances, cut),
     },
-    { name: `${counts.length + 1}–${whole(vocabulary)}`, token: null, came: beyond, ...wanted.beyond },
+    { name: `${counts.length + 1}+`, token: null, came: beyond, ...wanted.beyond },
   );
   return rows;
 }
@@ -100,7 +101,7 @@ export const taskParts = (met) =>
   );
 
 const across = (i, count) => BOX.left + ((i + 0.5) / count) * (BOX.right - BOX.left);
-const up = (size) => BOX.bottom - ((Math.log10(size) + 0.25) / 5.1) * (BOX.bottom - BOX.top);
+const up = (size) => BOX.bottom - ((Math.log10(size) + 0.25) / 5) * (BOX.bottom - BOX.top);
 
 /** Which place stands nearest to a column of the picture. */
 export function nearest(x, count) {
