@@ -28,6 +28,10 @@ from course_utils.widgets.hopfield_landscape.hopfield_landscape import (
 from course_utils.widgets.length_explorer.length_explorer import LengthExplorer, length_explorer
 from course_utils.widgets.look_stepper.look_stepper import LookStepper, look_stepper
 from course_utils.widgets.mask_playground.mask_playground import MaskPlayground, mask_playground
+from course_utils.widgets.next_token_explorer.next_token_explorer import (
+    NextTokenExplorer,
+    next_token_explorer,
+)
 from course_utils.widgets.patch_explorer.patch_explorer import PatchExplorer, patch_explorer
 from course_utils.widgets.projection_toy.projection_toy import ProjectionToy, projection_toy
 from course_utils.widgets.ring_stepper.ring_stepper import RingStepper, ring_stepper

@@ -37,6 +37,11 @@ def _many_pairs(kind: str) -> Any:
     return widgets.state_explorer([(key, key % 10) for key in range(24)], kind=kind, width=32)
 
 
+def _next_token(place: int, **settings: float) -> Any:
+    record = read_record("chapter_19_next_token")
+    return widgets.next_token_explorer(record, place=place, nucleus_only=True, **settings)
+
+
 def _times() -> Any:
     names, lengths = ("SDPA, causal", "sliding window"), (512, 1024, 4096)
     keys = ("what", "length", "milliseconds", "flops")
@@ -67,6 +72,7 @@ MORE: dict[str, Callable[[], list[Any]]] = {
         explanation_graph_cases.widget(method=method) for method in ("flow", "raw")
     ],
     "HopfieldLandscape": lambda: [widgets.hopfield_landscape(count=6, as_attention=True)],
+    "NextTokenExplorer": lambda: [_next_token(4), _next_token(13, top_p=1.0)],
     "StateExplorer": lambda: [_many_pairs("fade"), _many_pairs("softmax")],
     "RingStepper": lambda: [
         widgets.ring_stepper(8, token_layout="zigzag", step=3, view=view)

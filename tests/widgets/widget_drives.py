@@ -99,6 +99,15 @@ def _last_output() -> Step:
     )
 
 
+def _fourth_place() -> Step:
+    """The arrow keys start from the place on show, the third."""
+    return Step(
+        lambda root: root.locator('.acw-text button[aria-pressed="true"]'),
+        lambda page, third: third.locator("xpath=..").locator("button").nth(3).click(),
+        typed("ArrowRight"),
+    )
+
+
 def _start_at_the_left() -> Step:
     """From (0.3, 0.4) to (-0.7, 0.4), by two large steps or a click; the plane reaches 2.2."""
 
@@ -258,5 +267,17 @@ DRIVES = {
         ],
         said.thousand_calls_of_a_draft_that_says_one_token,
         {"gamma": 6, "draft": [0, 0, 0, 100, 0, 0, 0, 0], "from_target": True, "rounds": 999},
+    ),
+    "NextTokenExplorer": Drive(
+        lambda: widgets.next_token_explorer(read_record("chapter_19_next_token")),
+        lambda _: [
+            _fourth_place(),
+            pick("text", "Python's classes"),
+            slide("temperature", "End"),
+            slide("top-p", "Home"),
+            press(lambda root: root.get_by_role("button", name="Draw 1000")),
+        ],
+        said.thousand_tokens_of_the_flattest_class,
+        {"place": 12, "temperature": 1.5, "top_p": 0.5, "draws": 1000, "met": [3, -1]},
     ),
 }

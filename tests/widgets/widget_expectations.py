@@ -22,6 +22,7 @@ from tests.widgets.explanation_graph import explanation_graph_cases
 from tests.widgets.hopfield_landscape import hopfield_landscape_cases
 from tests.widgets.look_stepper import look_stepper_cases
 from tests.widgets.mask_playground import mask_playground_cases
+from tests.widgets.next_token_explorer import next_token_explorer_cases
 from tests.widgets.patch_explorer import patch_explorer_cases
 from tests.widgets.ring_stepper import ring_stepper_cases
 from tests.widgets.speculation_explorer import speculation_explorer_cases
@@ -302,4 +303,22 @@ def thousand_calls_of_a_draft_that_says_one_token(widget: Any) -> list[str]:
         f"tokens per call\t{per_call:.3f}\t{law['perCall']:.3f}",
         f"distance from p\t{apart[0]:.3f}\t{apart[1]:.3f}",
         f"{100 * wrote[3]:.1f}%",
+    ]
+
+
+def thousand_tokens_of_the_flattest_class(widget: Any) -> list[str]:
+    view = (12, 1.5, 0.5)
+    seen = next_token_explorer_cases.seen(widget, *view)
+    outside = next_token_explorer_cases.outside(widget, *view, 1000)
+    sizes = [
+        next_token_explorer_cases.seen(widget, number, 1.5, 0.5)["size"]
+        for number in range(len(widget.places))
+    ]
+    assert seen["size"] > 60  # its share is taken as top-p
+    return [
+        f"the nucleus holds {seen['size']} of 49,152 tokens, with a share of about 0.5.",
+        f"is number {seen['rank']} with probability {fixed(seen['true'], 3)}: inside the nucleus.",
+        f"1,000 drawn, {outside} from outside the nucleus (expected: 500).",
+        f"at all {len(sizes)} places: {min(sizes)} to {max(sizes):,}",
+        "one token is the whole nucleus: place 4;",
     ]

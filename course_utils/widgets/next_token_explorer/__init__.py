@@ -1,0 +1,1 @@
+"""The widget ``next_token_explorer``: its Python, JavaScript and style."""
