@@ -1,8 +1,11 @@
 # Two commands: `make learn` opens the course, `make test` checks everything. Both install what is missing.
-# Settings: PYTHON=/path/to/python3.12  BROWSER=none  PORT=9000  TORCH=gpu  SEED=7
+# Settings: PYTHON=/path/to/python3.12  BROWSER=none  PORT=9000  TORCH=gpu  MODEL=none  SEED=7
 
 PY := .venv/bin/python
-SETUP := sh tools/setup.sh --torch "$(TORCH)"
+SETUP = sh tools/setup.sh --torch "$(TORCH)" --model "$(model)"
+# The released model is fetched by these two alone.
+model := none
+learn test: model = $(MODEL)
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(PY) -m pytest $(PARALLEL)
 NBVAL := -p tools.nbval_kernels --nbval-current-env

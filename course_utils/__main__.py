@@ -2,7 +2,8 @@
 
 doctor: what the course needs, what is there, how to get the rest.
 model:  fetch the released model SmolLM2-135M-Instruct (93 MB, once); with --convert, write its
-        weights in float32 beside it, for many processes that share them (538 MB).
+        weights in float32 beside it, for many processes that share them (538 MB); with --set-up,
+        as `make learn` calls it, be silent where a file of its size is there.
 """
 
 import sys
@@ -14,10 +15,10 @@ def main(given: list[str]) -> int | str | None:
         from course_utils.doctor import main as report
 
         return report()
-    if given in (["model"], ["model", "--convert"]):
+    if given[:1] == ["model"] and given[1:] in ([], ["--convert"], ["--set-up"]):
         from course_utils.model_file import main as fetch
 
-        return fetch(convert=len(given) > 1)
+        return fetch(convert="--convert" in given, set_up="--set-up" in given)
     return __doc__
 
 
