@@ -3,9 +3,9 @@
 
 PY := .venv/bin/python
 SETUP = sh tools/setup.sh --torch "$(TORCH)" --model "$(model)"
-# The released model is fetched by these two alone.
+# The released model is fetched by these alone.
 model := none
-learn test: model = $(MODEL)
+learn test chat: model = $(MODEL)
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(PY) -m pytest $(PARALLEL)
 NBVAL := -p tools.nbval_kernels --nbval-current-env
@@ -15,11 +15,14 @@ test check repeat: export OMP_NUM_THREADS := 1
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of Pythons start here: one compiles, all others read
 unexport VIRTUAL_ENV  # IPython would add the packages of an environment that happens to be active
 
-.PHONY: learn test check repeat install gates format notebooks book pdf serve grade-demo hub-demo mutants bench
+.PHONY: learn chat test check repeat install gates format notebooks book pdf serve grade-demo hub-demo mutants bench
 .NOTPARALLEL:
 
 learn:
 	@$(SETUP) && $(PY) -m tools.start_lab --browser "$(BROWSER)" --port "$(PORT)"
+
+chat:
+	@$(SETUP) && $(PY) -m course_utils chat
 
 test: gates book
 	$(PYTEST) $(NBVAL) --nbval solutions

@@ -88,7 +88,7 @@ def test_the_model_is_fetched_last_and_its_failure_is_none(venv: Path, setup: Se
 
 def test_learn_and_test_alone_fetch_the_model_unless_told_not_to() -> None:
     for command, asked in (
-        (["learn"], ""), (["test"], ""), (["learn", "MODEL=none"], "none"),
+        (["learn"], ""), (["test"], ""), (["chat"], ""), (["learn", "MODEL=none"], "none"),
         (["test", "MODEL=none"], "none"), (["check"], "none"), (["hub-demo"], "none"),
     ):  # fmt: skip
         done = subprocess.run(["make", "-n", *command], cwd=ROOT, capture_output=True, text=True)
