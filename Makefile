@@ -1,8 +1,11 @@
 # Two commands: `make learn` opens the course, `make test` checks everything. Both install what is missing.
-# Settings: PYTHON=/path/to/python3.12  BROWSER=none  PORT=9000  TORCH=gpu  SEED=7
+# Settings: PYTHON=/path/to/python3.12  BROWSER=none  PORT=9000  TORCH=gpu  MODEL=none  SEED=7
 
 PY := .venv/bin/python
-SETUP := sh tools/setup.sh --torch "$(TORCH)"
+SETUP = sh tools/setup.sh --torch "$(TORCH)" --model "$(model)"
+# The released model is fetched by these alone.
+model := none
+learn test chat: model = $(MODEL)
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(PY) -m pytest $(PARALLEL)
 NBVAL := -p tools.nbval_kernels --nbval-current-env
@@ -12,11 +15,14 @@ test check repeat: export OMP_NUM_THREADS := 1
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of Pythons start here: one compiles, all others read
 unexport VIRTUAL_ENV  # IPython would add the packages of an environment that happens to be active
 
-.PHONY: learn test check repeat install gates format notebooks book pdf serve grade-demo hub-demo mutants bench
+.PHONY: learn chat test check repeat install gates format notebooks book pdf serve grade-demo hub-demo mutants bench
 .NOTPARALLEL:
 
 learn:
 	@$(SETUP) && $(PY) -m tools.start_lab --browser "$(BROWSER)" --port "$(PORT)"
+
+chat:
+	@$(SETUP) && $(PY) -m course_utils chat
 
 test: gates book
 	$(PYTEST) $(NBVAL) --nbval solutions

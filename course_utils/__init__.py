@@ -7,16 +7,19 @@ import importlib
 TYPE_CHECKING = False  # as in `typing`, which takes longer to load than everything else here
 if TYPE_CHECKING:
     from course_utils.answers.parts import yours
+    from course_utils.conversation.opening import chat
     from course_utils.disputes import dispute
     from course_utils.learner import check, hint, mine, progress, review, solution
     from course_utils.widgets import heatmap
 
 __all__ = [
-    "check", "dispute", "heatmap", "hint", "mine", "progress", "review", "solution", "yours",
+    "chat", "check", "dispute", "heatmap", "hint", "mine", "progress", "review", "solution",
+    "yours",
 ]  # fmt: skip
 
 _HOME = dict.fromkeys(__all__, "course_utils.learner")
 _HOME |= {
+    "chat": "course_utils.conversation.opening",
     "dispute": "course_utils.disputes",
     "heatmap": "course_utils.widgets",
     "yours": "course_utils.answers.parts",

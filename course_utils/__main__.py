@@ -1,8 +1,10 @@
-"""`python -m course_utils COMMAND`: `doctor` or `model`.
+"""`python -m course_utils COMMAND`: `doctor`, `model` or `chat`.
 
 doctor: what the course needs, what is there, how to get the rest.
 model:  fetch the released model SmolLM2-135M-Instruct (93 MB, once); with --convert, write its
-        weights in float32 beside it, for many processes that share them (538 MB).
+        weights in float32 beside it, for many processes that share them (538 MB); with --set-up,
+        as `make learn` calls it, be silent where a file of its size is there.
+chat:   talk to it; it runs on the functions that you have passed.
 """
 
 import sys
@@ -14,10 +16,14 @@ def main(given: list[str]) -> int | str | None:
         from course_utils.doctor import main as report
 
         return report()
-    if given in (["model"], ["model", "--convert"]):
+    if given == ["chat"]:
+        from course_utils import chat
+
+        return chat()
+    if given[:1] == ["model"] and given[1:] in ([], ["--convert"], ["--set-up"]):
         from course_utils.model_file import main as fetch
 
-        return fetch(convert=len(given) > 1)
+        return fetch(convert="--convert" in given, set_up="--set-up" in given)
     return __doc__
 
 

@@ -98,7 +98,7 @@ def released_model() -> Iterator[tuple[str, str, str, str]]:
         return
     path, remedy = model_file.model_path(), "python -m course_utils model"
     if not path.exists():
-        yield "released model", OPTIONAL, f"{path}; no chapter needs it", remedy
+        yield "released model", OPTIONAL, f"not at {path}. {model_file.WITHOUT}", remedy
         return
     try:
         model_file.check_model_file(path)

@@ -22,6 +22,7 @@ FITS = OLDEST <= sys.version_info[:2] <= NEWEST
 PYTHONS = "Python {}.{} to {}.{}".format(*OLDEST, *NEWEST)
 NODE = 20  # the oldest Node.js
 NEEDED_GB = {"cpu": 3, "gpu": 10}  # by the build of PyTorch
+MODEL_MB = 93  # of the wheel that holds the released model
 VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / "course-setup.json"

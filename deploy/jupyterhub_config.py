@@ -60,6 +60,9 @@ def prepare(spawner):
     spawner.cmd = [*walls, "jupyterhub-singleuser"]
 
 
+# The released model: one copy for all, which the walls open for reading.
+MODEL = {name: os.environ[name] for name in ("ATTENTION_COURSE_MODEL",) if name in os.environ}
+
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (given by JupyterHub)
 
 c.JupyterHub.authenticator_class = Accounts
@@ -86,6 +89,7 @@ c.Spawner.http_timeout = 600
 c.Spawner.poll_interval = 5  # a server that was killed can be started again at once
 c.JupyterHub.concurrent_spawn_limit = 8
 c.Spawner.environment = {
+    **MODEL,
     "COURSE_HUB": str(FOLDER),
     "JUPYTER_CONFIG_PATH": os.pathsep.join(CONFIG),
     "MALLOC_ARENA_MAX": "2",

@@ -4,8 +4,9 @@
 
 FOLDER is the class's (tools/hub_demo.py makes it), the home is the one that HOME names. The server
 and all that it starts, terminals too, may read the system, Python, the course without its
-solutions, what was handed out, and, by names that cannot be guessed, feedback; may write in the
-home; and may add to what was handed in. Where the hub is root's, it also goes on as user NUMBER.
+solutions, what was handed out, the released model that ATTENTION_COURSE_MODEL names, and, by names
+that cannot be guessed, feedback; may write in the home; and may add to what was handed in. Where
+the hub is root's, it also goes on as user NUMBER.
 """
 
 import ctypes
@@ -38,7 +39,7 @@ def places(folder: Path, own_number: bool) -> dict[Path, int]:
     """
     exchange = folder / "exchange" / "attention"
     python = (sys.prefix, sys.base_prefix, folder / "python")
-    read = [*SYSTEM, *python, *(ROOT / name for name in COURSE)]
+    read = [*SYSTEM, *python, *(ROOT / name for name in COURSE), *released_model()]
     write = [os.environ["HOME"], *DEVICES, *(TERMINALS if own_number else ())]
     allowed = {
         **dict.fromkeys(map(Path, read), READ),
@@ -48,6 +49,12 @@ def places(folder: Path, own_number: bool) -> dict[Path, int]:
         exchange / "inbound": ADD,
     }
     return {path: how for path, how in allowed.items() if path.exists()}
+
+
+def released_model() -> list[Path]:
+    """Return the file of the released model and what was converted beside it; none is no fault."""
+    path = Path(os.environ.get("ATTENTION_COURSE_MODEL", ""))
+    return [*path.parent.glob(f"{path.stem}.*")] if path.is_file() else []
 
 
 def bring_within_reach(needed: Iterable[Path]) -> None:

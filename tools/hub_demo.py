@@ -5,8 +5,10 @@
     python -m tools.hub_demo --folder DIR            in a folder that is kept, and found again
 
 Chapters 03 and 05 are handed out. The hub listens on this machine only; passwords and keys are
-made at the start. As root, every learner is a user of the system with a number of its own; else
-all are you, kept apart by the kernel's Landlock, and have no terminals.
+made at the start. All learners read one copy of the released model, if its file is there, and
+share its weights in memory, if they have been converted: `python -m course_utils model --convert`.
+As root, every learner is a user of the system with a number of its own; else all are you, kept
+apart by the kernel's Landlock, and have no terminals.
 
 Exit status: 0 when it was ended, 1 when it could not start.
 """
@@ -28,6 +30,7 @@ from pathlib import Path
 
 from course_utils.environment import ROOT, free_port, is_busy
 from course_utils.grading.walls import landlock
+from course_utils.model_file import ELSEWHERE, model_path
 from tools.grade_demo import DemoError, nbgrader, with_own_programs
 from tools.orphans import adopt_orphans, children
 
@@ -94,12 +97,17 @@ class Hub:
 
     def _environment(self) -> dict[str, str]:
         ports = {f"COURSE_HUB_PORT{i}": str(port) for i, port in enumerate(self.ports)}
-        return ports | {
-            "COURSE_HUB": str(self.folder),
-            "CONFIGPROXY_AUTH_TOKEN": self._key,
-            "JUPYTER_CONFIG_PATH": str(ROOT / "deploy"),
-            "PATH": with_own_programs(),
-        }
+        model = {ELSEWHERE: str(model_path().absolute())} if model_path().is_file() else {}
+        return (
+            ports
+            | model
+            | {
+                "COURSE_HUB": str(self.folder),
+                "CONFIGPROXY_AUTH_TOKEN": self._key,
+                "JUPYTER_CONFIG_PATH": str(ROOT / "deploy"),
+                "PATH": with_own_programs(),
+            }
+        )
 
     def start(self) -> None:
         """Start the proxy and the hub, each where it does not run.

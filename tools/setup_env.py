@@ -19,7 +19,7 @@ from contextlib import suppress
 from functools import partial
 
 from course_utils import environment
-from course_utils.environment import NEEDED_GB, PYTHONS, ROOT, STAMP, VENV
+from course_utils.environment import MODEL_MB, NEEDED_GB, PYTHONS, ROOT, STAMP, VENV
 
 UV = "uv==0.13.9"  # for a machine that has none
 PYTHON = str(environment.VENV_PYTHON)
@@ -116,8 +116,14 @@ def install_all(install: Callable[..., str], torch: str, *wanted: str) -> None:
     install(*wanted)
 
 
-def prepare(extras: list[str], torch: str = "") -> None:
-    """Bring `.venv` to what pyproject.toml asks for; or exit with what the reader has to do."""
+def prepare(extras: list[str], torch: str = "", model: str = "") -> None:
+    """Bring `.venv` to what pyproject.toml asks for; or exit with what the reader has to do.
+
+    Args:
+        extras: Groups of pyproject.toml.
+        torch: The build of PyTorch; "" is the one that is there.
+        model: "none" where the released model is not fetched afterwards.
+    """
     stamp = environment.read_stamp()
     torch = torch or stamp.get("torch", "cpu")
     asked = "import sys; from course_utils.environment import FITS; print(FITS, *sys.version_info)"
@@ -131,7 +137,9 @@ def prepare(extras: list[str], torch: str = "") -> None:
     free, needed = shutil.disk_usage(ROOT).free / 1e9, 1 if usable else NEEDED_GB[torch]
     if free < needed:
         sys.exit(f"The disk is too full: it has {free:.1f} GB free, {needed} are needed.")
-    print("Preparing .venv; the first time this takes some minutes.", flush=True)
+    size = f"{MODEL_MB} MB, once; MODEL=none leaves it out"
+    last = "" if model == "none" else f"\nLast, the model of chapter 19 is fetched ({size})."
+    print(f"Preparing .venv; the first time this takes some minutes.{last}", flush=True)
     if not usable:
         if VENV.exists() and any(VENV.iterdir()) and not (VENV / "pyvenv.cfg").exists():
             sys.exit(f"{VENV} is not a virtual environment: move it away first.")
@@ -159,9 +167,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--extras", default="", help="groups of pyproject.toml: test,book")
     parser.add_argument("--torch", default="", choices=["", "cpu", "gpu"], help="which build")
+    parser.add_argument("--model", default="", choices=["", "none"], help="none: do not fetch it")
     given = parser.parse_args()
     try:
-        prepare([extra for extra in given.extras.split(",") if extra], given.torch)
+        prepare([extra for extra in given.extras.split(",") if extra], given.torch, given.model)
+        if given.model != "none":  # whatever comes of it: the course does without
+            subprocess.run([PYTHON, "-m", "course_utils", "model", "--set-up"], cwd=ROOT)
     except OSError as error:
         sys.exit(explain(str(error)))
     except KeyboardInterrupt:

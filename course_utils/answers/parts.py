@@ -22,6 +22,11 @@ def yours(*names: str) -> "Parts":
     Raises:
         KeyError: No exercise has that name; the message lists similar ones.
     """
+    return Parts(choose(*names))
+
+
+def choose(*names: str) -> Chosen:
+    """Return what `yours` of these names is made of."""
     chosen = names or tuple(name for name in places() if kept.kept_path(name).is_file())
     references = {name: find(name).reference for name in chosen}
     own, broken = {}, {}
@@ -31,7 +36,7 @@ def yours(*names: str) -> "Parts":
                 own[name] = kept.load(name)
             except ImportError as error:
                 broken[name] = str(error)
-    return Parts(Chosen(references, own, broken))
+    return Chosen(references, own, broken)
 
 
 class Parts(Functions):

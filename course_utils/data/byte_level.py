@@ -11,7 +11,7 @@ Same contract as: a BPE of the tokenizers library with its pre-tokenizers Digits
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import torch
@@ -74,14 +74,20 @@ class ByteLevelTokenizer:
         tokens: The tokens in the order of their numbers, bytes written as `BYTE_CHARACTERS`.
         merges: The pairs, in the order of their ranks.
         special: Tokens that stand for themselves wherever they occur in a text.
+        merge: Merges the symbols of a piece, as `merge_by_rank`.
 
     Raises:
         ValueError: A special token is not among the tokens.
     """
 
     def __init__(
-        self, tokens: Sequence[str], merges: Iterable[Pair], special: Iterable[str] = ()
+        self,
+        tokens: Sequence[str],
+        merges: Iterable[Pair],
+        special: Iterable[str] = (),
+        merge: Callable[[str, Mapping[Pair, int]], list[str]] = merge_by_rank,
     ) -> None:
+        self._merge = merge
         self.tokens, self.special = list(tokens), frozenset(special)
         self._number = {token: number for number, token in enumerate(self.tokens)}
         self._ranks = {pair: rank for rank, pair in enumerate(merges)}
@@ -118,7 +124,7 @@ class ByteLevelTokenizer:
     def _of(self, piece: str) -> list[int]:
         if piece not in self._known:
             word = "".join(BYTE_CHARACTERS[byte] for byte in piece.encode(errors="replace"))
-            parts = merge_by_rank(word, self._ranks)
+            parts = self._merge(word, self._ranks)
             self._known[piece] = [self._number[part] for part in parts if part in self._number]
         return self._known[piece]
 

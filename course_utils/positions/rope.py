@@ -12,6 +12,7 @@ Same contract as: Hugging Face's apply_rotary_pos_emb of Llama (split halves) an
 
 from typing import Any
 
+import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
@@ -71,7 +72,11 @@ class RotaryPositions(PositionScheme):
         key_positions: Shaped[Tensor, "*B S"],
     ) -> tuple[Tensor, Tensor]:
         """Return queries and keys, each rotated by its position."""
-        return self.table.rotate(query, query_positions), self.table.rotate(key, key_positions)
+        if query_positions is not key_positions:
+            return self.table.rotate(query, query_positions), self.table.rotate(key, key_positions)
+        both = self.table.rotate(torch.cat((query, key), dim=1), query_positions)
+        rotated_query, rotated_key = both.split((query.shape[1], key.shape[1]), dim=1)
+        return rotated_query, rotated_key
 
 
 def _cos_sin(x: Tensor, positions: Tensor, base: float) -> tuple[Tensor, Tensor]:

@@ -89,15 +89,22 @@ class RopeTable:
         return ROTATIONS[self.pairing](x, cos, sin)
 
     def _cos_sin(self, x: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
-        if positions.is_floating_point() or not positions.numel() or int(positions.min()) < 0:
+        one = positions.numel() == 1  # while decoding: neither searched nor looked up
+        if positions.is_floating_point() or not positions.numel():
             return self._made(positions, x.dtype)
-        last = int(positions.max())
+        first, last = (int(positions),) * 2 if one else map(int, positions.aminmax())
+        if first < 0:
+            return self._made(positions, x.dtype)
         place = (x.device, x.dtype)
         if place not in self._rows or last >= len(self._rows[place][0]):
             # Twice as far as needed, so that decoding one token at a time rarely makes a new table.
-            every = torch.arange(2 * (last + 1), device=x.device)
-            self._rows[place] = self._made(every, x.dtype)
+            with torch.inference_mode(False):  # what is made there could never train
+                every = torch.arange(2 * (last + 1), device=x.device)
+                self._rows[place] = self._made(every, x.dtype)
         cos, sin = self._rows[place]
+        if one:
+            shape = (*positions.shape, -1)
+            return cos[last].expand(shape), sin[last].expand(shape)
         return cos[positions], sin[positions]
 
     def _made(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:

@@ -5,6 +5,7 @@ The file is a small one with two layers (`gguf_files`): no test needs the releas
 
 import random
 
+import gguf
 import jinja2
 import pytest
 import torch
@@ -65,6 +66,19 @@ def test_the_model_of_a_file_is_hugging_faces_llama(tmp_path, monkeypatch) -> No
     theirs.load_state_dict(grouped(ours.state_dict()))
     with torch.no_grad():
         torch.testing.assert_close(ours.logits(tokens()), theirs(tokens()).logits)
+
+
+@pytest.mark.peer("10", "`read_gguf`", "`gguf.GGUFReader`", "equal", "fields, tensors")
+def test_fields_and_tensors_are_those_that_ggufs_own_reader_finds(tmp_path) -> None:
+    path = write_gguf(tmp_path / "small.gguf")
+    ours, theirs = read_gguf(path), gguf.GGUFReader(path)
+    assert {name: theirs.fields[name].contents() for name in ours.fields} == ours.fields
+    assert [one.name for one in theirs.tensors] == list(ours.tensors)
+    for one in theirs.tensors:
+        want = torch.from_numpy(gguf.dequantize(one.data, one.tensor_type).copy())
+        assert torch.equal(
+            ours.tensors[one.name].weights(), want.view(ours.tensors[one.name].shape)
+        )
 
 
 @pytest.mark.peer("12", "`ByteLevelTokenizer`", "`tokenizers`", "equal", "tokens")

@@ -1,6 +1,7 @@
 """`.venv` is made once; a broken one is repaired; what goes wrong is said in a sentence."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from course_utils.environment import ROOT, STAMP, read_pins
+from course_utils.environment import MODEL_MB, ROOT, STAMP, read_pins
 from tools import setup_env
 
 pytestmark = pytest.mark.thorough  # nearly every test starts processes
@@ -45,11 +46,13 @@ def venv(tmp_path: Path) -> Path:
 def setup(venv: Path) -> Setup:
     """Sets up with a uv that is a script; returns what was said, and what uv was to install."""
 
-    def setup(uv: str, *options: str, status: int = 0) -> tuple[str, list[str]]:
+    def setup(
+        uv: str, *options: str, status: int = 0, model: str = "none"
+    ) -> tuple[str, list[str]]:
         asked = 'echo "${*#*requirements.txt }" >>calls\ntest "$1" = pip || exec echo uv 0.13.9'
         program(venv.parent / "bin" / "uv", f"{asked}\n{uv}")
         done = subprocess.run(
-            ["/bin/sh", "tools/setup.sh", *options], cwd=venv.parent, text=True,
+            ["/bin/sh", "tools/setup.sh", "--model", model, *options], cwd=venv.parent, text=True,
             stdout=-1, stderr=-2, env={"PATH": f"{venv.parent}/bin:/bin", "PYTHON": PYTHON},
             # A job in the background is started with interrupts ignored.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
@@ -71,6 +74,25 @@ def test_what_is_missing_is_installed_and_torch_first(venv: Path, setup: Setup) 
     _, calls = setup(CHANGES, "--extras", "test,book")
     assert calls[1:] == [f"--dry-run {course}", *torch, f"{course} -e ."]
     assert (venv / STAMP.name).exists()
+
+
+def test_the_model_is_fetched_last_and_its_failure_is_none(venv: Path, setup: Setup) -> None:
+    command = venv.parent / "course_utils" / "__main__.py"
+    command.write_text("import sys\nprint(*sys.argv[1:], flush=True)\nsys.exit(1)\n")
+    assert setup(WELL, model="")[0] == "model --set-up\n"
+    said, _ = setup(CHANGES, model="")
+    assert said.splitlines()[1].endswith(f"({MODEL_MB} MB, once; MODEL=none leaves it out).")
+    assert said.splitlines()[-1] == "model --set-up"
+    assert "MODEL" not in setup(CHANGES)[0]
+
+
+def test_learn_and_test_alone_fetch_the_model_unless_told_not_to() -> None:
+    for command, asked in (
+        (["learn"], ""), (["test"], ""), (["chat"], ""), (["learn", "MODEL=none"], "none"),
+        (["test", "MODEL=none"], "none"), (["check"], "none"), (["hub-demo"], "none"),
+    ):  # fmt: skip
+        done = subprocess.run(["make", "-n", *command], cwd=ROOT, capture_output=True, text=True)
+        assert re.findall(r'setup\.sh .*--model "(.*?)"', done.stdout) == [asked], command
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is one build")

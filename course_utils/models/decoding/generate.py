@@ -145,7 +145,7 @@ def _stream(
     with suppress(KeyboardInterrupt):
         for _ in places:
             with torch.inference_mode():
-                logits, _ = model(fed, cache)
+                logits, _ = model(fed, cache, only_last=True)
             tokens = draw(logits[:, -1])
             if stop is not None:
                 tokens = tokens.masked_fill(stopped, stop)

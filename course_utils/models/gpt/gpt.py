@@ -103,14 +103,19 @@ class GPT(nn.Module):
         return self.max_length if isinstance(self.positions, LearnedPositions) else None
 
     def forward(
-        self, tokens: Int[Tensor, "B T"], cache: ModelCache | None = None
-    ) -> tuple[Float[Tensor, "B T num_tokens"], ModelCache]:
+        self,
+        tokens: Int[Tensor, "B T"],
+        cache: ModelCache | None = None,
+        *,
+        only_last: bool = False,
+    ) -> tuple[Float[Tensor, "B scored num_tokens"], ModelCache]:
         """Return the scores for the token after each of these, and the cache that now holds them.
 
         Args:
             tokens: The new tokens; with a cache they come after those that it holds.
             cache: Comes from an earlier call or from `new_cache`, and is extended in place; no
                 gradient passes through it. None starts one.
+            only_last: Whether only the token after the last of them is scored.
 
         Raises:
             ValueError: There are no tokens, or more than the cache or the learned positions have
@@ -119,10 +124,11 @@ class GPT(nn.Module):
         check_some(tokens)
         if cache is None:
             cache = self.new_cache(len(tokens))
-            return self._read(tokens, None, cache, fresh=True), cache
+            return self._read(tokens, None, cache, only_last=only_last), cache
         check_instance(ModelCache, cache=cache)
         with torch.no_grad():
-            return self._read(tokens, cache.first, cache, fresh=False), cache
+            scores = self._read(tokens, cache.first, cache, fresh=False, only_last=only_last)
+            return scores, cache
 
     def logits(
         self, tokens: Int[Tensor, "B T"], first: Int[Tensor, " B"] | None = None
@@ -170,6 +176,7 @@ class GPT(nn.Module):
         first: Tensor | None,
         cache: ModelCache | None = None,
         fresh: bool = True,
+        only_last: bool = False,
     ) -> Tensor:
         if cache is not None and len(cache.layers) != len(self.layers):
             raise ValueError(f"cache must hold {len(self.layers)} layers, got {len(cache.layers)}")
@@ -181,7 +188,7 @@ class GPT(nn.Module):
         for number, layer in enumerate(self.layers):
             own = None if cache is None else cache.layers[number]
             x = layer(x, self.positions, positions, first, own, fresh)
-        return self.out(self.last_norm(x))
+        return self.out(self.last_norm(x[:, -1:] if only_last else x))
 
     def _attention(self, number: int, sizes: Sizes, **given: Any) -> CausalAttention:
         return CausalAttention(*sizes, self.window, bias=self.bias, **given)

@@ -41,13 +41,18 @@ def named_positions(
     return LearnedPositions(max_length, d_model) if positions == "learned" else RotaryPositions(d_k)
 
 
-def linear(width_in: int, width_out: int, *, bias: bool = True) -> nn.Linear:
-    """Return torch's Linear with its matrix laid out for multiplying a single row.
+def laid_out(matrix: Tensor) -> Tensor:
+    """Return the matrix of a Linear, laid out for multiplying a single row.
 
-    It is the same function under the same names. But such a product, which is all that a decoding
-    step needs, reads the whole matrix for few sums, and is faster where the matrix is contiguous
-    along its longer side: torch's own layout where it narrows, GPT-2's where it does
-    not.
+    Such a product, which is all that a decoding step needs, reads the whole matrix for few sums,
+    and is faster where the matrix is contiguous along its longer side: torch's own layout where it
+    narrows, GPT-2's where it does not.
+    """
+    return matrix.contiguous() if matrix.shape[0] < matrix.shape[1] else matrix.T.contiguous().T
+
+
+def linear(width_in: int, width_out: int, *, bias: bool = True) -> nn.Linear:
+    """Return torch's Linear, the same function under the same names, with its matrix laid out.
 
     Args:
         width_in: Width of what it is given.
@@ -55,8 +60,7 @@ def linear(width_in: int, width_out: int, *, bias: bool = True) -> nn.Linear:
         bias: Whether it adds a bias.
     """
     made = nn.Linear(width_in, width_out, bias=bias)
-    if width_out >= width_in:
-        made.weight = nn.Parameter(made.weight.detach().T.contiguous().T)
+    made.weight = nn.Parameter(laid_out(made.weight.detach()))
     return made
 
 

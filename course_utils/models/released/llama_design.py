@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from course_utils.models.gpt.layer import GPTLayer
 from course_utils.models.released.gated_layer import GatedLayer
+from course_utils.models.released.row_norm import RowNorm
 from course_utils.positions import PositionScheme, RotaryPositions
 
 SILU_GATED = partial(GatedLayer, F.silu)
@@ -59,7 +60,7 @@ class Design:
     d_k: int | None = None
     positions: Callable[[int], PositionScheme] = RotaryPositions
     kinds: tuple[LayerKind, ...] = (LayerKind(),)
-    norm: Callable[[int, float], nn.Module] = nn.RMSNorm
+    norm: Callable[[int, float], nn.Module] = RowNorm
     eps: float = 1e-6
     head_norm: Callable[[int, float], nn.Module] | None = None
     bias: bool = False

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from course_utils import model_file
 from course_utils.environment import ROOT, read_pins
 from tools import setup_env
 
@@ -25,6 +26,15 @@ def test_dockerfile_installs_what_is_pinned() -> None:
     image = re.search(r"(?m)^FROM python:(\d+\.\d+)-", DOCKERFILE)
     assert image is not None
     assert f"python:{image[1]}-" in (ROOT / ".gitlab-ci.yml").read_text(encoding="utf-8")
+
+
+def test_the_image_holds_one_copy_of_the_model_where_its_variable_says() -> None:
+    fetch = re.search(r"(?m)^RUN XDG_CACHE_HOME=(\S+) python -m course_utils (.+)$", DOCKERFILE)
+    assert fetch is not None
+    assert fetch[2] == "model --convert"
+    place = f"{fetch[1]}/attention-course/models/{model_file.NAME}"
+    assert f"\nENV {model_file.ELSEWHERE}={place}\n" in DOCKERFILE
+    assert DOCKERFILE.index(fetch[0]) < DOCKERFILE.index("\nUSER jovyan\n")  # who only reads it
 
 
 def test_values_name_the_image_and_the_hub_of_the_pins() -> None:

@@ -18,6 +18,7 @@ import websocket
 
 from course_utils.environment import ROOT
 from course_utils.grading.walls import landlock
+from course_utils.model_file import ELSEWHERE
 from tools.grade_demo import MISTAKES, answers_of
 from tools.hub_client import Account, HubError, Kernel, terminal
 from tools.hub_demo import LONGEST_FOLDER, PROXY, main
@@ -36,10 +37,14 @@ class Class:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.model = folder / "small.gguf"
+        for path in (self.model, self.model.with_suffix(".float32.safetensors")):
+            path.write_bytes(b"weights")
         command = [sys.executable, "-m", "tools.hub_demo", "--folder", str(folder)]
         self.process = subprocess.Popen(
             [*command, "--accounts", "2", "--chapters", CHAPTER],
             cwd=ROOT, stdout=subprocess.PIPE, text=True,
+            env=os.environ | {ELSEWHERE: str(self.model)},
         )  # fmt: skip
         self.address, self.said = "", ""
         assert self.process.stdout is not None
@@ -149,6 +154,20 @@ def test_a_notebook_reaches_no_file_that_is_not_its_own(hub: Class, kernel: Kern
     assert links.text.endswith("Error\n")
     signals = kernel.run(f"os.kill({(hub.folder / 'hub' / 'pid').read_text()}, 0)")
     assert signals.error.startswith("PermissionError")
+
+
+def test_all_read_one_copy_of_the_released_model_and_nobody_writes_it(
+    hub: Class, kernel: Kernel
+) -> None:
+    tried = kernel.run(
+        "import os, pathlib\n"
+        f"path = pathlib.Path(os.environ[{ELSEWHERE!r}])\n"
+        "for one in (path, path.with_suffix('.float32.safetensors')):\n"
+        "    print(one.read_bytes())\n"
+        "    try:\n        one.open('ab')\n"
+        "    except OSError as error:\n        print(type(error).__name__)"
+    )
+    assert tried.text == "b'weights'\nPermissionError\n" * 2
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="without root, learners have no terminals")

@@ -1,0 +1,1 @@
+"""Talking to the released model, which runs on the learner's functions where they are passed."""
