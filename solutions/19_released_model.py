@@ -21,8 +21,7 @@ r"""
 3. put a released model together from parts of earlier chapters, and prove it equal to another implementation;
 4. find, from a loss, which part of a port is wrong, and say which faults a loss does not show;
 5. let it chat, with its template and its end token;
-6. measure what a token costs, and name the roof that bounds it;
-7. (further) read more than one token per call; judge a text that is longer than a window.
+6. say what a token costs, and name the roof that bounds it.
 
 *You need* chapters 06 (masks), 07 (RoPE), 08 (grouped queries), 10 (caches) and 11 (the names of the parts); 09 for the roofline.
 
@@ -80,7 +79,7 @@ next_token_explorer(measure.read_record("chapter_19_next_token"))
 r"""
 <details><summary>Answer</summary>
 
-From 1 to 977. A nucleus is as wide as the text leaves open, which is what distinguishes it from a fixed number of tokens, top-k. *Draw 1000* shows the rest of the distribution: tokens that have hardly any probability each, and together a few percent. Section 11 has 600 places.
+From 1 to 977. A nucleus is as wide as the text leaves open, which is what distinguishes it from a fixed number of tokens, top-k. *Draw 1000* shows the rest of the distribution: tokens that have hardly any probability each, and together a few percent. Section 12 has 600 places.
 
 </details>
 """
@@ -447,65 +446,6 @@ check("merge_by_rank", merge_by_rank)
 
 # %% [markdown]
 r"""
-The merges have to come in their order. Three other orders look as sensible: always the longest token that the word begins with; the first pair that can be merged; the pair learned last.
-
-**Predict.** On how many of 228 words of a text does each differ from the right one?
-"""
-
-
-# %%
-def longest_match(word, ranks, known):
-    parts = []
-    while word:
-        size = next(n for n in range(len(word), 0, -1) if word[:n] in known)
-        parts, word = [*parts, word[:size]], word[size:]
-    return parts
-
-
-def merge_by(choose, word, ranks, known):
-    """Merge one pair after another, the one that `choose` takes of those with a rank."""
-    parts = list(word)
-    while found := [(ranks[pair], at) for at, pair in enumerate(pairwise(parts)) if pair in ranks]:
-        _, at = choose(found)
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    return parts
-
-
-ORDERS = {
-    "lowest rank": partial(merge_by, min),
-    "longest match": longest_match,
-    "first pair": partial(merge_by, lambda found: found[0]),
-    "highest rank": partial(merge_by, max),
-}
-
-
-# %%
-@with_model
-def merged_in_other_orders():
-    merges = (merge.split(" ") for merge in file.fields["tokenizer.ggml.merges"])
-    ranks = {tuple(pair): rank for rank, pair in enumerate(merges)}
-    text = data.installed_texts()["sklearn"]
-    words = sorted({f"Ġ{word}" for word in text.split() if word.isalpha() and word.isascii()})
-    right = {word: data.merge_by_rank(word, ranks) for word in words}
-    for name, order in ORDERS.items():
-        other = {word: order(word, ranks, tokenizer.tokens) for word in words}
-        wrong = [word for word in words if other[word] != right[word]]
-        example = f": {wrong[-1]} is {' '.join(other[wrong[-1]])}" if wrong else ""
-        count = sum(map(len, other.values()))
-        print(f"{name:13} {len(wrong):3} of {len(words)} differ, {count} tokens{example}")
-
-
-# %% [markdown]
-r"""
-<details><summary>Answer</summary>
-
-The longest match differs on 8 words, and needs as few tokens in all; the other two differ on 190 and 225<!-- shown: 8 190 225 -->, with two and a half to four times as many tokens. A test on a few common words would pass the longest match. A wrong order raises no error. What it costs the model is measured at the end of the next section.
-
-</details>
-"""
-
-# %% [markdown]
-r"""
 ## 4. Settings, and the faults a loss hides
 
 Now the model, written out on functions of earlier chapters: `rms_norm` (11), `rope_interleaved` (07), `causal_mask` (06), `grouped_query_attention` (08). Every choice that a port can get wrong is an entry of `RIGHT`, so that it can be replaced.
@@ -593,7 +533,7 @@ The result has the same shape. It may be new or a view; the input stays as it is
 
 
 # %% exercise="to_split_halves"
-def to_split_halves(features, num_heads, dim):
+def to_split_halves(features, num_heads=1, dim=-1):
     """Reorder the features of each head: those at even places first, then those at odd ones."""
     ### BEGIN SOLUTION: Bring the axis to the end, cut it into heads, and put every second feature first.
     heads = features.movedim(dim, -1).unflatten(-1, (num_heads, -1))
@@ -606,7 +546,7 @@ def to_split_halves(features, num_heads, dim):
 check("to_split_halves", to_split_halves)
 # hint("to_split_halves")
 
-# @@PORTS1
+
 # %% [markdown]
 r"""
 Below is that change, and two more parts that a port may have by mistake.
@@ -718,39 +658,6 @@ r"""
 The same changes are silent and the same scream on all three texts. The largest losses, 311 to 587, come without a last norm<!-- shown: 310.96 586.64 -->: sure and wrong, where guessing would cost $\ln 49152 = 10.8$. Arithmetic in bfloat16 moves the second decimal at most.
 
 So a loss finds the faults that scream. It does not find an eps that is a hundred times too large, and on a short text it would pass another base for bad luck.
-
-</details>
-"""
-
-# %% [markdown]
-r"""
-One fault comes before the model: the tokens of section 3 in another order. Losses per token cannot be compared there, since the tokens differ; losses per *character* can.
-
-**Predict.** By what factor is the same text less likely, per character, with the first pair merged first?
-"""
-
-
-# %%
-@with_model
-def losses_of_merge_orders():
-    merges = (merge.split(" ") for merge in file.fields["tokenizer.ggml.merges"])
-    ranks = {tuple(pair): rank for rank, pair in enumerate(merges)}
-    number = {token: place for place, token in enumerate(tokenizer.tokens)}
-    text = data.installed_texts()["sklearn"][:600]
-    for name, order in ORDERS.items():
-        tokens = []
-        for piece in byte_level.pieces(text):
-            word = "".join(byte_level.BYTE_CHARACTERS[byte] for byte in piece.encode())
-            tokens += [number[part] for part in order(word, ranks, number)]
-        loss = (len(tokens) - 1) * text_loss(torch.tensor(tokens), weights)
-        print(f"{name:13} {len(tokens):4} tokens, {loss / len(text):.2f} nats per character")
-
-
-# %% [markdown]
-r"""
-<details><summary>Answer</summary>
-
-By 3.4 in the logarithm: 2.52 nats per character in place of 0.73<!-- shown: 2.52 0.73 -->, not far from 3.04, the highest rank, or from $\ln 20 = 3.0$, a blind choice among twenty letters. Even the longest match, with as many tokens as the right order, costs a little: 0.76<!-- shown: 3.04 0.76 -->. So a tokenizer is tested against the original, token by token.
 
 </details>
 """
@@ -1026,7 +933,101 @@ COST2
 
 # %% [markdown] tags=["further"]
 r"""
-## 8. A character in pieces
+## 8. Other orders of merging
+
+Merges come in the order in which they were learned. Three others look as sensible: always the longest token that the word begins with; the first pair that can be merged; the pair learned last.
+
+**Predict.** On how many of 228 words of a text does each differ from the right one?
+"""
+
+
+# %%
+def longest_match(word, ranks, known):
+    parts = []
+    while word:
+        size = next(n for n in range(len(word), 0, -1) if word[:n] in known)
+        parts, word = [*parts, word[:size]], word[size:]
+    return parts
+
+
+def merge_by(choose, word, ranks, known):
+    """Merge one pair after another, the one that `choose` takes of those with a rank."""
+    parts = list(word)
+    while found := [(ranks[pair], at) for at, pair in enumerate(pairwise(parts)) if pair in ranks]:
+        _, at = choose(found)
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return parts
+
+
+ORDERS = {
+    "lowest rank": partial(merge_by, min),
+    "longest match": longest_match,
+    "first pair": partial(merge_by, lambda found: found[0]),
+    "highest rank": partial(merge_by, max),
+}
+
+
+# %%
+@with_model
+def merged_in_other_orders():
+    merges = (merge.split(" ") for merge in file.fields["tokenizer.ggml.merges"])
+    ranks = {tuple(pair): rank for rank, pair in enumerate(merges)}
+    text = data.installed_texts()["sklearn"]
+    words = sorted({f"Ġ{word}" for word in text.split() if word.isalpha() and word.isascii()})
+    right = {word: data.merge_by_rank(word, ranks) for word in words}
+    for name, order in ORDERS.items():
+        other = {word: order(word, ranks, tokenizer.tokens) for word in words}
+        wrong = [word for word in words if other[word] != right[word]]
+        example = f": {wrong[-1]} is {' '.join(other[wrong[-1]])}" if wrong else ""
+        count = sum(map(len, other.values()))
+        print(f"{name:13} {len(wrong):3} of {len(words)} differ, {count} tokens{example}")
+
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The longest match differs on 8 words, and needs as few tokens in all; the other two differ on 190 and 225<!-- shown: 8 190 225 -->, with two and a half to four times as many tokens. A test on a few common words would pass the longest match. A wrong order raises no error. What does it cost the model?
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+Losses per token cannot be compared here, since the tokens differ. Losses per *character* can.
+
+**Predict.** By what factor is the same text less likely, per character, with the first pair merged first?
+"""
+
+
+# %%
+@with_model
+def losses_of_merge_orders():
+    merges = (merge.split(" ") for merge in file.fields["tokenizer.ggml.merges"])
+    ranks = {tuple(pair): rank for rank, pair in enumerate(merges)}
+    number = {token: place for place, token in enumerate(tokenizer.tokens)}
+    text = data.installed_texts()["sklearn"][:600]
+    for name, order in ORDERS.items():
+        tokens = []
+        for piece in byte_level.pieces(text):
+            word = "".join(byte_level.BYTE_CHARACTERS[byte] for byte in piece.encode())
+            tokens += [number[part] for part in order(word, ranks, number)]
+        loss = (len(tokens) - 1) * text_loss(torch.tensor(tokens), weights)
+        print(f"{name:13} {len(tokens):4} tokens, {loss / len(text):.2f} nats per character")
+
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+By 3.4 in the logarithm: 2.52 nats per character in place of 0.73<!-- shown: 2.52 0.73 -->, not far from 3.04, the highest rank, or from $\ln 20 = 3.0$, a blind choice among twenty letters. Even the longest match, with as many tokens as the right order, costs a little: 0.76<!-- shown: 3.04 0.76 -->. So a tokenizer is tested against the original, token by token.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 9. A character in pieces
 
 A token is a few bytes, and a character may be cut between two tokens. Whoever shows a text while it is written has to wait for the last byte.
 
@@ -1061,7 +1062,7 @@ r"""
 A token can hold a part of a character: `日` is three bytes in UTF-8. Write `stream_text(pieces) -> list[str]`: what can be shown as each piece of a text arrives.
 
 - `pieces` is a list of bytes objects, of which some may be empty. Together they are UTF-8, except that the last character may be cut off.
-- The result has one string for each piece. A character is shown with the piece that holds its last byte: never earlier, and never in part. It may be spread over up to four pieces that are not empty.
+- The result has one string for each piece. A character is shown with the piece that holds its last byte: never earlier, and never in part.
 - What is still incomplete at the end becomes one `"\ufffd"` at the end of the last string. The text itself may hold that character, too.
 - `pieces` may be empty, and is not changed.
 """
@@ -1089,7 +1090,7 @@ check("stream_text", stream_text)
 
 # %% [markdown] tags=["further"]
 r"""
-## 9. Drafts from the prompt
+## 10. Drafts from the prompt
 
 Section 7 says that several tokens cost little more than one, if only they are known. Chapter 10 let a small model guess them. Where a model copies, the prompt itself is the guess: look up the last tokens, and draft what followed them there.
 """
@@ -1183,7 +1184,7 @@ LOOKUP
 
 # %% [markdown] tags=["further"]
 r"""
-## 10. A text longer than the window
+## 11. A text longer than the window
 
 A model reads at most so many tokens at once. To judge a longer text one takes windows, and where they do not overlap, each begins with tokens that have no past. Where they do overlap, no token may count twice.
 """
@@ -1254,7 +1255,7 @@ WINDOWS
 
 # %% [markdown] tags=["further"]
 r"""
-## 11. How many tokens are likely
+## 12. How many tokens are likely
 
 Top-p keeps the fewest tokens that hold a share of the probability (chapter 10). On real text, how many are they?
 
@@ -1283,7 +1284,7 @@ NUCLEUS
 
 # %% [markdown] tags=["further"]
 r"""
-## 12. What it cannot do
+## 13. What it cannot do
 
 A model of this size is fluent, and that hides what it does not know.
 
@@ -1318,7 +1319,7 @@ The last line is section 6 once more: where the reply is not opened, the model o
 
 # %% [markdown] tags=["further"]
 r"""
-## 13. One file for many
+## 14. One file for many
 
 A class of thirty on one server would hold the weights thirty times. Unless they are *mapped*: the operating system then reads the file once, and all processes share the pages. `python -m course_utils model --convert` writes the weights in float32 beside the file for that purpose.
 
@@ -1436,11 +1437,10 @@ r"""
 ## Recap
 
 - A file of weights is a list of fields, a table and blocks of bytes. "Four bits" are five, with the scale and the minimum of each block.
-- Quantising again adds nothing where the steps fit those that are there, and says nothing about what the first rounding cost.
-- Tokens are merged in the order in which the merges were learned; a wrong order passes on common words.
-- A loss shows some wrong settings and hides others. Equality to another implementation shows them all, but those that are the same function.
+- Tokens are merged in the order in which the merges were learned.
+- A loss shows some wrong settings and hides others. Equality to another implementation shows them all, except those that leave the function as it is.
 - A chat is a text in a fixed form, and the end token is part of it.
-- One token costs what reading all weights costs. Several tokens at once cost little more, and that is where drafts come from.
+- One token costs what reading all weights costs; several at once cost little more.
 
 Not known here: what rounding to four bits cost this model, since its original weights are not in the file.
 """
