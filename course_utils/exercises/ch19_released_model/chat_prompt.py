@@ -72,6 +72,8 @@ first = []
 content = (default_system + "{}") * (lacks and message is messages[0]) + message["content"]
 """
 
+_GAP = 'head = f"{{begin}}{{role}}{0}"\nopening = f"{{begin}}assistant{0}"'
+
 
 def _blocks(text: str) -> Counter[str]:
     return Counter(text.split(_BEGIN)[1:])
@@ -101,13 +103,17 @@ def _other_marks(args: tuple[Any, ...], got: str) -> bool:
             pattern += f"(?P={named[part]})"
         else:
             named[part] = f"mark{len(named)}"
-            pattern += f"(?P<{named[part]}>.*?)"
+            pattern += rf"(?P<{named[part]}>\S(?:.*?\S)?)"
     return re.fullmatch(pattern, got, re.DOTALL) is not None
 
 
 def _other_roles(args: tuple[Any, ...], got: str) -> bool:
     pattern = re.escape(chat_prompt(*args))
-    return re.fullmatch(re.sub(r"(?<=<\\\|im_start\\\|>)\w+", r"[^\\n]*", pattern), got) is not None
+    return re.fullmatch(re.sub(r"(?<=<\\\|im_start\\\|>)\w+", r"[^\\n<|>]*", pattern), got) is not None
+
+
+def _escaped(args: tuple[Any, ...], got: str) -> bool:
+    return got.replace("\\n", "\n") == chat_prompt(*args)
 
 
 def _other_gaps(args: tuple[Any, ...], got: str) -> bool:
@@ -242,7 +248,7 @@ EXERCISE = exercise(
                 "stands between two messages?", 'part = f"{head}{content}{end}"', 'part = f"{head}{content}{end} "'),
         mistake("no line end behind the role", "The content follows the role on the same line. What separates the two?",
                 'head = f"{begin}{role}"', 'head = f"{begin}{role} "', 'head = f"{begin}{role}: "',
-                'head = f"{begin}{role}:\\n"', 'head = f"{begin}{role}\\n\\n"'),
+                'head = f"{begin}{role}:\\n"', *map(_GAP.format, ("", " ", ":", ": ")), 'head = f"{begin}{role}\\n\\n"'),
         mistake("no line end at the end", "The line end behind the last mark, or behind the opened reply, is missing: "
                 "it was stripped, or written only between the messages. Which piece of the template does it belong "
                 "to?", 'body = "".join(parts).removesuffix("\\n")', 'opening = f"{begin}assistant"',
@@ -250,6 +256,8 @@ EXERCISE = exercise(
                 'text = (body + tail).removesuffix("\\n")',
                 'text = body + tail if is_open else body.removesuffix("\\n")', 'text = body.rstrip() + tail',
                 'body = "".join(parts).removesuffix("\\n")\nopening = f"{begin}assistant"'),
+        mistake("a line end without messages", "Without messages the text begins with a line end. To which message "
+                "would it belong?", 'body = "\\n".join(one.removesuffix("\\n") for one in parts) + "\\n"'),
         mistake("a line end before the end mark", "There is a line end, or a space, between a content and its end "
                 "mark. The content is followed by the mark itself.", 'part = f"{head}{content}\\n{end}\\n"',
                 'part = f"{head}{content} {end}\\n"', 'part = f"{head}{content}\\n{end}"'),
@@ -258,7 +266,7 @@ EXERCISE = exercise(
         mistake("a backslash for a line end", "There is a backslash and an n where a line end should be. In which kind "
                 "of string are they one character?",
                 'head = f"{begin}{role}\\\\n"\npart = f"{head}{content}{end}\\\\n"\nopening = f"{begin}assistant\\\\n"',
-                'head = f"{begin}{role}\\\\n"', 'part = f"{head}{content}{end}\\\\n"'),
+                'head = f"{begin}{role}\\\\n"', 'part = f"{head}{content}{end}\\\\n"', matches=_escaped),
         mistake("no end mark", "The messages have no end mark, or all share one. How does the model learn where one "
                 "ends?", 'part = f"{head}{content}\\n"', 'part = f"{head}{content}\\n"\n'
                 'body = "".join(parts) + f"{end}\\n" * bool(parts)',
@@ -275,7 +283,7 @@ EXERCISE = exercise(
                 matches=_other_marks),
         mistake("a beginning of the whole text", "There is something before the first message. What does the template "
                 "begin with?", 'text = "<|endoftext|>" + body + tail', 'text = "<s>" + body + tail',
-                'text = "\\n" + body + tail'),
+                'text = "\\n" + body + tail', "text = begin + body + tail"),
         mistake("content stripped", "Spaces or line ends around a content are gone. Contents are kept as they are.",
                 "content = message['content'].strip()", "content = message['content'].rstrip()",
                 "content = message['content'].strip('\\n')", "content = message['content'].lstrip()",
@@ -293,6 +301,7 @@ EXERCISE = exercise(
                 "content = message['content'].replace(end, '')", "content = message['content'].split(end)[0]"),
         mistake("a content read as a format", "Braces, percent signs or backslashes in a content were taken for a "
                 "format, and the call failed or changed them. How often is each text formatted?",
+                'part = f"{head}{content}{end}\\n".format()',
                 'part = "{head}{content}{end}\\n".replace("{content}", content).format(head=head, end=end, content="")',
                 'part = (head.replace("%", "%%") + content + "%s\\n") % end', 'part = re.sub("X", content, f"{head}X'
                 '{end}\\n", count=1)'),
@@ -333,7 +342,9 @@ EXERCISE = exercise(
                 "model write next?", 'part = f"{head}{content}{end}\\n" + f"{begin}assistant\\n" * '
                 '(add_generation_prompt and message is not written[-1])',
                 'part = f"{head}{content}{end}\\n" + f"{begin}assistant\\n" * '
-                '(add_generation_prompt and message is not default)\nis_open = False'),
+                '(add_generation_prompt and message is not default)\nis_open = False',
+                'part = f"{head}{content}{end}\\n" + f"{begin}assistant\\n" * (add_generation_prompt and '
+                'role == "user")\nis_open = False'),
         mistake("the input changed in place", "The call changed the caller's list, or a dict in it: the next call "
                 "would see another conversation. Which line writes into what it was given?",
                 "if lacks:\n    messages.insert(0, default)\nfirst = []",

@@ -281,6 +281,10 @@ EXERCISE = exercise(
                 "return dict(enumerate(draft))", "return draft[0] if draft else []", "return draft[0] if draft else "
                 "None", "return {'draft': draft}", "return [(one,) for one in draft]"),
         overwritten(*writing(prompt_lookup, 0)),
+        mistake("places skipped", "Not every place before the end was looked at: the first or the last one was left "
+                "out, or some in between. A match can begin anywhere before the last tokens do.",
+                "places = range(1, length - n)", "places = range(length - n - 1)", "places = range(0, length - n, n)",
+                "places = range(n, length - n)"),
         mistake("only one place tried", "Only one place was looked at for each length: the first one of a single "
                 "token. If the others do not agree there, where else could they stand?",
                 "places = [text.index(last[0])] if n < length and text.index(last[0]) < length - n else []",

@@ -183,6 +183,11 @@ def stream_text(pieces):
         shown[-1] += "\\ufffd"
     return shown
 """
+# Up to the last byte that begins a character of several, if the last byte belongs to one.
+_LAST = """
+begins = [at for at, byte in enumerate(arrived) if byte >= 192] if arrived[-1:] >= b"\\x80" else []
+text = arrived[:begins[-1] if begins else len(arrived)].decode("utf-8")
+"""
 _ALONE = 'entry = piece.decode("utf-8", "{}")\nis_cut = False'
 
 EXERCISE = exercise(
@@ -257,6 +262,7 @@ EXERCISE = exercise(
                 "the others are there. When is it known which one it is?", _BY_FIRST_BYTE),
         mistake("held until the next character", "A character is held back although its last byte is there: it "
                 "is shown only when the next one begins. How does its first byte tell how many there will be?",
+                *(f"{_LAST}\n{line}" for line in ('sign = "\\ufffd"', 'sign = waiting.decode("utf-8", "replace")')),
                 _BY_NEXT_BYTE.format("", "False"), _BY_NEXT_BYTE.format("", "True"),
                 _BY_NEXT_BYTE.format("and waiting[:1] >= b'\\x80'", "True")),
         mistake("complete characters held back", "A piece that ends inside a character was held back as a whole, with "
@@ -295,7 +301,8 @@ EXERCISE = exercise(
         mistake("an empty piece taken for the end", "An empty piece was taken for the end of the text, and what was "
                 "waiting was given up. When is the end reached?",
                 'entry = text + "\\ufffd" * (not piece and used < len(arrived))\n'
-                'waiting = arrived[used:] if piece else b""', 'rest = arrived[used:] if piece else b""\nwaiting = rest\nis_cut = len(rest) > 0'),
+                'waiting = arrived[used:] if piece else b""',
+                'rest = arrived[used:] if piece else b""\nwaiting = rest\nis_cut = len(rest) > 0'),
         mistake("the end lost", "The text was cut off inside its last character, and nothing shows it. What is left "
                 "over when no further piece comes?", "is_cut = False"),
         mistake("the end as an entry of its own", "The sign for the cut-off character is an entry of its own, or "

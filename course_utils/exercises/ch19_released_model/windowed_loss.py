@@ -176,7 +176,11 @@ EXERCISE = exercise(
         mistake("the rest dropped", "The last tokens were not judged, because they do not fill a window. The last "
                 "window may be shorter: it is the first that reaches the end.",
                 "starts = range(0, length - size + 1, step)", "starts = range(0, length - size + 1, step)\n"
-                "number = max(judged - 1, 1)", "starts = range(0, max(length - size, 0) + 1, step)",
+                "number = max(judged - 1, 1)", "starts = range(0, length - size + 1, step)\ncounted = losses\n"
+                "amount = losses.mean().item()\nnumber = max(len(starts), 1)",
+                _TALLIED.replace("length, step", "length - size + 1, step").format("counted = losses"),
+                _TALLIED.replace("length, step", "length - size + 1, step").format("counted = losses[-step:]"),
+                "starts = range(0, max(length - size, 0) + 1, step)",
                 "starts = range(0, max(length - size, 0) + 1, step)\nnumber = judged - 1",
                 "starts = range(0, max(length - size, 1), step)", "starts = range(0, max(length - size, 1), step)\n"
                 "number = judged - 1", "starts = range(0, length - size, step)",
@@ -245,6 +249,10 @@ EXERCISE = exercise(
                 _TALLIED.format("counted = losses[len(losses) - new : -1]"),
                 "counted = losses[len(losses) - new + 1 :]",
                 _TALLIED.format("counted = losses[len(losses) - new + 1 :]")),
+        mistake("the first tokens of a window", "The new tokens were looked for at the beginning of a window. Its "
+                "first tokens are those that it shares with the window before.", "counted = losses[:new]",
+                _TALLIED.format("counted = losses[:new]"), "counted = losses[:step] if start else losses",
+                _TALLIED.format("counted = losses[:step] if start else losses")),
         mistake("one old token counted again", "Each window but the first counts one token that the one before it had "
                 "judged.", "counted = losses[max(len(losses) - new - 1, 0) :]",
                 _TALLIED.format("counted = losses[max(len(losses) - new - 1, 0) :]")),
@@ -279,7 +287,7 @@ EXERCISE = exercise(
         mistake("the probability itself", "The probability of the right token was averaged, not its logarithm.",
                 "logs = guesses.softmax(-1)", "losses = 1 - right.exp()", "losses = right.exp()"),
         mistake("softmax over another axis", "The probabilities sum to 1 over the places of a window. Which axis holds "
-                "the words?", "logs = guesses.log_softmax(0)"),
+                "the words?", "logs = guesses.log_softmax(0)", "logs = logits.log_softmax(0)[:-1]"),
         mistake("another loss", "Something other than the negative logarithm of the right token's probability was "
                 "averaged. What is cross-entropy?", "losses = (guesses.argmax(-1) != target).to(guesses.dtype)",
                 "losses = (guesses.argmax(-1) == target).to(guesses.dtype)",
