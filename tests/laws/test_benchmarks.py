@@ -122,9 +122,22 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_17_recall": ({"STEPS": 2}, ["--seeds", "1", "--models", "WKV"]),
     "chapter_17_stacks": ({}, []),
     "chapter_18_claims": ({}, ["--rounds", "1", "--lengths", "8"]),
+    "chapter_19_bits": ({"NUM_TOKENS": 8, "CASES": [["minimum", 4, 32, ["attn_v"]]]}, []),
+    "chapter_19_cost": ({"SIZES": [1], "PLACES": [16], "ROUNDS": 1}, []),
+    "chapter_19_equal": ({"NUM_TOKENS": 66}, []),
+    "chapter_19_lookup": (
+        {"NUM_TOKENS": 2, "PROMPTS": {"copy": "one two one two"}, "HASTY": ["copy"]}, []
+    ),
     "chapter_19_next_token": ({"LENGTH": 50, "TEMPERATURES": [1.0], "SHARES": [0.9]}, []),
+    "chapter_19_ports": ({"NUM_TOKENS": 8, "MORE_PORTS": {}}, []),
+    "chapter_19_printed": ({}, []),
+    "chapter_19_shared": ({}, []),
+    "chapter_19_speech": (
+        {"CAPITALS": {"France": "Paris"}, "BARE": ["How are you?"], "ASKED": ["Who are you?"]}, []
+    ),
+    "chapter_19_windows": ({"NUM_TOKENS": 40, "NUM_PLACES": 8, "WINDOWS": [[32, 16]]}, []),
 }  # fmt: skip
-MODEL = {"chapter_19_next_token"}  # they read the released model
+MODEL = {name for name in SMALL if name.startswith("chapter_19")}  # they read the released model
 LATER = {name for name in SMALL if name.startswith("chapter_")}
 
 

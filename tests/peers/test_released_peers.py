@@ -49,7 +49,7 @@ TEMPLATE = (
 DEFAULT = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 
 
-@pytest.mark.peer("10", "`from_gguf`", "`LlamaForCausalLM`", "float64 1e-7", "logits")
+@pytest.mark.peer("19", "`from_gguf`", "`LlamaForCausalLM`", "float64 1e-7", "logits")
 def test_the_model_of_a_file_is_hugging_faces_llama(tmp_path, monkeypatch) -> None:
     in_its_own_precision(monkeypatch)
     monkeypatch.setattr(torch, "float", torch.float64)  # the dtype of their frequencies
@@ -68,7 +68,7 @@ def test_the_model_of_a_file_is_hugging_faces_llama(tmp_path, monkeypatch) -> No
         torch.testing.assert_close(ours.logits(tokens()), theirs(tokens()).logits)
 
 
-@pytest.mark.peer("10", "`read_gguf`", "`gguf.GGUFReader`", "equal", "fields, tensors")
+@pytest.mark.peer("19", "`read_gguf`", "`gguf.GGUFReader`", "equal", "fields, tensors")
 def test_fields_and_tensors_are_those_that_ggufs_own_reader_finds(tmp_path) -> None:
     path = write_gguf(tmp_path / "small.gguf")
     ours, theirs = read_gguf(path), gguf.GGUFReader(path)
@@ -81,7 +81,7 @@ def test_fields_and_tensors_are_those_that_ggufs_own_reader_finds(tmp_path) -> N
         )
 
 
-@pytest.mark.peer("12", "`ByteLevelTokenizer`", "`tokenizers`", "equal", "tokens")
+@pytest.mark.peer("19", "`ByteLevelTokenizer`", "`tokenizers`", "equal", "tokens")
 def test_any_text_has_the_tokens_of_the_tokenizers_library(tmp_path) -> None:
     ours = tokenizer(read_gguf(write_gguf(tmp_path / "small.gguf")))
     assert isinstance(ours, ByteLevelTokenizer)
@@ -99,7 +99,7 @@ def test_any_text_has_the_tokens_of_the_tokenizers_library(tmp_path) -> None:
         assert ours.encode(text).tolist() == theirs.encode(text).ids, repr(text)
 
 
-@pytest.mark.peer("10", "`chat_prompt`", "`jinja2` on the file's template", "equal", "text")
+@pytest.mark.peer("19", "`chat_prompt`", "`jinja2` on the file's template", "equal", "text")
 @pytest.mark.parametrize("roles", ["u", "su", "uau", "suau", "us", "a"])
 @pytest.mark.parametrize("opened", [True, False])
 def test_a_conversation_is_what_the_files_template_makes_of_it(roles, opened) -> None:
@@ -112,7 +112,7 @@ def test_a_conversation_is_what_the_files_template_makes_of_it(roles, opened) ->
 
 
 @pytest.mark.peer(
-    "10", "`prompt_lookup`", "`PromptLookupCandidateGenerator`", "equal", "drafted tokens"
+    "19", "`prompt_lookup`", "`PromptLookupCandidateGenerator`", "equal", "drafted tokens"
 )
 def test_drafts_are_those_of_hugging_faces_lookup() -> None:
     draw = random.Random(0)

@@ -12,7 +12,7 @@ one core:
 import torch
 from torch import Tensor
 
-from benchmarks.chapters.ch19.notebook import definitions, opened, text_tokens
+from benchmarks.chapters.ch19.notebook import NUM_TOKENS, definitions, opened, text_tokens
 from benchmarks.recording import Row, Script, each
 from course_utils.model_file import SHA256
 from course_utils.models import quantize_blocks
@@ -42,7 +42,7 @@ def main() -> None:
     """Run from the command line."""
     script = Script(__file__, __doc__)
     file, weights = opened()
-    tokens, loss = text_tokens(file), definitions(*NAMES)["text_loss"]
+    tokens, loss = text_tokens(file, NUM_TOKENS), definitions(*NAMES)["text_loss"]
 
     def row(kind: str, bits: int, block: int, parts: tuple[str, ...]) -> Row:
         made, wrong, all_of_it = dict(weights), 0.0, 0.0
@@ -62,7 +62,7 @@ def main() -> None:
         runs = each(row, CASES)
     script.record(
         what="loss (nats per token) of the released model, its layers quantised again",
-        settings={"sha256": SHA256, "tokens": len(tokens["help"]), "loss of the file": plain},
+        settings={"sha256": SHA256, "tokens": NUM_TOKENS, "loss of the file": plain},
         runs=runs,
     )
 

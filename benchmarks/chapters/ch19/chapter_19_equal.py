@@ -15,7 +15,7 @@ import transformers
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks.chapters.ch19.notebook import definitions, opened, text_tokens
+from benchmarks.chapters.ch19.notebook import NUM_TOKENS, definitions, opened, text_tokens
 from benchmarks.recording import Row, Script, each
 from course_utils.model_file import SHA256
 from course_utils.models import released, to_llama
@@ -90,7 +90,7 @@ def main() -> None:
         }  # fmt: skip
 
     with torch.inference_mode():
-        runs = each(row, text_tokens(file).items())
+        runs = each(row, text_tokens(file, NUM_TOKENS).items())
     script.record(
         what="largest difference between scores of two implementations of the released model",
         settings={"sha256": SHA256},

@@ -1,8 +1,8 @@
 """Time drafts that are looked up in the prompt against decoding token by token.
 
-Method: one thread, greedy, processor time, the better of two runs each in turn; shortest 2, longest
-3, 8 drafts a call, then the same with shortest 1 and 10 drafts. Both ways must write the same
-tokens. Five minutes on one core:
+Method: one thread, greedy, processor time, the best of the rounds, in turns; at most 8 drafts per
+call, looked up for two or three tokens; the hasty way looks for one too, and drafts 10. Two minutes
+on one core:
 
     python -m benchmarks.chapters.ch19.chapter_19_lookup
 """
@@ -13,11 +13,11 @@ import torch
 
 from benchmarks.chapters.ch19.notebook import definitions
 from benchmarks.recording import Row, Script, each
+from course_utils.conversation.dialogue import SYSTEM
 from course_utils.data import installed_texts
 from course_utils.model_file import SHA256
 from course_utils.models import chat_prompt, released
 
-SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 CODE = "def area(width, height):\n    return width * height\n\ndef volume(width, height, depth):\n"
 PROSE = installed_texts()["sklearn"]
 BEGUN = "class Account:\n    def __init__(self, owner):\n        self.owner = owner\n\n    def"
@@ -35,18 +35,19 @@ PROMPTS = {
     "why is the sky blue": asked("Why is the sky blue?"),
     "tell a story": asked("Tell me a story."),
 }
-NUM_TOKENS = 60
+HASTY = ("copy prose", "why is the sky blue")
+NUM_TOKENS = 40
 
 
 def main() -> None:
     """Run from the command line."""
-    script = Script(__file__, __doc__)
+    script = Script(__file__, __doc__, rounds=1)
     made, found = released.model(), definitions("with_drafts", "token_by_token")
 
     def row(name: str, shortest: int, longest: int, drafts: int) -> Row:
         prompt = made.tokenizer.encode(PROMPTS[name])
         best = {"plain": torch.inf, "drafts": torch.inf}
-        for _ in range(2):
+        for _ in range(script.options.rounds):
             start = time.process_time()
             plain = found["token_by_token"](made.model, prompt, NUM_TOKENS)
             between = time.process_time()
@@ -63,7 +64,8 @@ def main() -> None:
         }  # fmt: skip
 
     with torch.inference_mode():
-        cases = [(name, *how) for name in PROMPTS for how in ((2, 3, 8), (1, 3, 10))]
+        cases = [(name, 2, 3, 8) for name in PROMPTS]
+        cases += [(name, 1, 3, 10) for name in HASTY]
         runs = each(row, cases)
     script.record(
         what="decoding with drafts from the prompt, compared with token by token",

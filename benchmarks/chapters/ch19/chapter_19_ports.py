@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.chapters.ch19.notebook import definitions, opened, text_tokens
+from benchmarks.chapters.ch19.notebook import NUM_TOKENS, definitions, opened, text_tokens
 from benchmarks.recording import Row, Script, each
 from course_utils.model_file import SHA256
 from course_utils.models import gated_feed_forward
@@ -87,7 +87,7 @@ def main() -> None:
     """Run from the command line."""
     script = Script(__file__, __doc__)
     file, weights = opened()
-    tokens = text_tokens(file)
+    tokens = text_tokens(file, NUM_TOKENS)
 
     def row(port: str, changes: Row, given: dict[str, Tensor]) -> Row:
         loss = {
@@ -108,7 +108,7 @@ def main() -> None:
         runs += each(row, [(name, {}, read_wrongly(file, weights, read))])
     script.record(
         what="loss (nats per token) of the released model with one part of the port changed",
-        settings={"sha256": SHA256, "tokens": len(tokens["help"])},
+        settings={"sha256": SHA256, "tokens": NUM_TOKENS},
         runs=runs,
     )
 

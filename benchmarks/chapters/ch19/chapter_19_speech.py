@@ -11,10 +11,10 @@ import random
 
 from benchmarks.chapters.ch19.notebook import continued
 from benchmarks.recording import Row, Script, each
+from course_utils.conversation.dialogue import SYSTEM
 from course_utils.model_file import SHA256
 from course_utils.models import chat_prompt, released
 
-SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 CAPITALS = {
     "France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Germany": "Berlin", "Japan": "Tokyo",
     "Egypt": "Cairo", "Norway": "Oslo", "Poland": "Warsaw", "Greece": "Athens", "Peru": "Lima",

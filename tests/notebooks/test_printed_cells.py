@@ -1,0 +1,8 @@
+from benchmarks.chapters.ch19.chapter_19_printed import printed
+from course_utils.measure import read_record
+
+
+def test_what_is_shown_without_the_model_is_what_the_notebook_printed_with_it() -> None:
+    rows = printed()
+    assert all(row["printed"] for row in rows)
+    assert rows == read_record("chapter_19_printed")["runs"]
