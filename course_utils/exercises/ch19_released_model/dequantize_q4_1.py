@@ -126,6 +126,11 @@ EXERCISE = exercise(
                 "high = packed // 15", "low = packed % 15", "low = packed & 16", "high = packed >> 5",
                 "low = packed & 7\nhigh = packed >> 3", "low = packed % 15\nhigh = packed // 15", "low = packed & 31",
                 "low = packed % 10\nhigh = packed // 10"),
+        mistake("levels that are not whole", "A byte was divided, and the fraction stayed. Which division gives whole "
+                "levels?", "high = packed / 16", "high = (packed.float() - low) / 15"),
+        mistake("bytes lost", "Too few or too many bytes were taken for levels. Where do they begin and end?",
+                "packed = blocks[:, 4:19]", "packed = blocks[:, 5:]", "packed = blocks[:, 3:]",
+                "packed = blocks[:, 2:]", "packed = blocks[:, 4:18]", "packed = blocks", "packed = blocks[:, 4:16]"),
         mistake("8 subtracted", "8 was subtracted from the levels (in uint8, 3 - 8 is 251). Q4_0, a format without m, "
                 "needs that. What does m do here?",
                 "q = levels.float() - 8", "weights = d * (q - 8)", "q = (levels - 8).float()",

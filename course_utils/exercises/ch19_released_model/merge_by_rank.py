@@ -132,6 +132,13 @@ _ALL = "symbols = merged(symbols, pair)"
 _FIRST = """if pair in zip(symbols, symbols[1:]):
             at = list(zip(symbols, symbols[1:])).index(pair)
             symbols[at : at + 2] = ["".join(pair)]"""
+_REPLACED = """
+def merge_by_rank(piece, ranks):
+    text = " ".join(piece)
+    for left, right in sorted(ranks, key=lambda pair: ranks[pair]):
+        text = text.replace(f"{left} {right}", left + right)
+    return text.split()
+"""
 _SWEEP = """
 def merge_by_rank(piece, ranks):
     {before}
@@ -273,7 +280,7 @@ EXERCISE = exercise(
                 "as a replacement in a joined text does. Which symbols are compared as a whole?",
                 "symbols[:] = ' '.join(symbols).replace(' '.join(first), ''.join(first)).split(' ')",
                 "symbols[:] = re.sub(re.escape(' '.join(first)) + '(?!\\\\S)', ''.join(first), "
-                "' '.join(symbols)).split(' ')"),
+                "' '.join(symbols)).split(' ')", _REPLACED),
         mistake("signs read as a pattern", "A pattern was made of the symbols as they are, and in a pattern some signs "
                 "mean something else: a dot fits any character. What makes them plain text?",
                 "symbols[:] = re.sub('(?<!\\\\S)' + ' '.join(first) + '(?!\\\\S)', ''.join(first), "
@@ -288,7 +295,8 @@ EXERCISE = exercise(
         mistake("symbols lost", "Symbols of the word are missing. What becomes of those that belong to no merge, and "
                 "of the last one?", "symbols[:] = joined if tuple(symbols[-2:]) == first else joined[:-1]",
                 "symbols[:] = [one for one in joined if one == ''.join(first)]", "symbols[:] = joined[:-1]",
-                "symbols[:] = joined[1:]", "symbols[:] = [''.join(first)]"),
+                "symbols[:] = joined[1:]", "symbols[:] = [''.join(first)]",
+                "symbols[:] = [one for one in joined if one != ''.join(first)]"),
         mistake("one symbol has no neighbour", "It fails where one symbol is left, or none at all: there are no pairs "
                 "to choose from.",
                 "known = [pairs]\nfirst = min(pairs, key=lambda pair: ranks.get(pair, math.inf))\n"
@@ -327,7 +335,9 @@ EXERCISE = exercise(
                 "result = [len(one) for one in symbols]"),
         mistake("the input changed in place", "The call changed `ranks`, which serve for the next word too. Which line "
                 "takes something out of them, or puts something in?",
-                "del ranks[first]\nsymbols[:] = joined", "ranks.clear()\nreturn result",
+                "del ranks[first]\nsymbols[:] = joined",
+                "first = min(known, key=lambda pair: ranks[pair])\nfor pair in known:\n    ranks.pop(pair, None)\n"
+                "at = 0", "ranks.clear()\nreturn result",
                 "ranks.update({pair: math.inf for pair in pairs if pair not in ranks})\n"
                 "known = [pair for pair in pairs if ranks[pair] < math.inf]"),
     ),

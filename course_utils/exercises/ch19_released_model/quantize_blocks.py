@@ -297,12 +297,14 @@ EXERCISE = exercise(
                 "What has to be a whole number?", "above = (parts - low).round()", "above = parts.round() - low",
                 "above = (parts - low).round()\nwhole = exact.floor()"),
         mistake("the minimum not subtracted", "The levels do not begin at the block's least number. Which number has "
-                "level 0?", "above = parts", "above = parts + low", "above = parts.abs()"),
+                "level 0?", "above = parts", "above = parts + low", "above = parts.abs()",
+                "above = parts\nkept = whole"),
         mistake("the minimum subtracted after the division", "The least number was subtracted from a number of steps. "
                 "Both must be in the same unit: subtract first, or divide it, too.", "exact = parts / scale - low"),
         mistake("counted from the largest", "The levels count down from the largest number. Which number of the block "
                 "has level 0?", "above = high - parts", "above = high - parts\nlows = high.squeeze(-1)",
-                "above = parts - high"),
+                "above = parts - high", "above = parts - high\nkept = whole",
+                "above = parts - high\nkept = whole\nlows = high.squeeze(-1)"),
         mistake("counted from the mean", "The levels are counted from the block's mean. From which number are they "
                 "counted?", "above = parts - parts.mean(-1, keepdim=True)",
                 "low = parts.mean(-1, keepdim=True)", "low = parts.median(-1, keepdim=True).values"),

@@ -8,7 +8,15 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.heads import in_its_place
-from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten, squeezed, viewed, writing
+from course_utils.exercises.shared.kinds import (
+    cut_off,
+    other_kinds,
+    overwritten,
+    squeezed,
+    through_numpy,
+    viewed,
+    writing,
+)
 from course_utils.positions import to_split_halves
 from torch import Tensor
 
@@ -65,8 +73,8 @@ EXERCISE = exercise(
     cases=(
         case("6 features counted from 0, one head", _counted(6, 1), gradient="equal"),
         case("12 features counted from 0, two heads", _counted(12, 2)),
-        case("3 rows, 2 heads of width 8 along the last axis", _made(3, 16, heads=2, dim=-1), gradient="equal"),
-        case("the weight of a Linear: 2 heads of width 6 along the rows", _made(12, 5, heads=2, dim=0),
+        case("12 rows, 2 heads of width 8 along the last axis", _made(12, 16, heads=2, dim=-1), gradient="equal"),
+        case("the weight of a Linear: 2 heads of width 6 along the rows", _made(12, 8, heads=2, dim=0),
              gradient="equal"),
         case("a square weight, along the rows", _made(24, 24, heads=3, dim=0)),
         case("a square weight, along the columns", _made(24, 24, heads=3, dim=1)),
@@ -109,7 +117,9 @@ EXERCISE = exercise(
                 "last.unflatten(-1, (num_heads, -1))", "heads = last.unflatten(-1, (-1, num_heads))"),
         mistake("the last axis whatever dim", "The last axis was reordered, whichever was asked for. What does `dim` "
                 "say?", "last = features\nresult = flat",
-                "last = features\nflat = torch.cat([evens, odds], -1).flatten(-2)\nresult = flat"),
+                "last = features\nflat = torch.cat([evens, odds], -1).flatten(-2)\nresult = flat",
+                "each = features.chunk(num_heads, dim)\n"
+                "result = torch.cat([torch.cat([one[..., 0::2], one[..., 1::2]], -1) for one in each], dim)"),
         mistake("the first axis whatever dim", "The first axis was reordered, whichever was asked for. What does "
                 "`dim` say?", "last = features.movedim(0, -1)\nresult = flat.movedim(-1, 0)"),
         mistake("a dim counted from the front only", "A dim counted from the back went wrong. `dim + 1` behind -1 is "
@@ -179,6 +189,7 @@ EXERCISE = exercise(
                               "    moved = moved.reshape(rows, num_heads, -1, 2).transpose(2, 3).reshape(rows, width)\n"
                               "    return moved.transpose(dim, -1)")),
         viewed("heads = last.view(-1).view(*last.shape[:-1], num_heads, -1)"),
+        through_numpy("last = torch.from_numpy(features.numpy()).movedim(dim, -1)"),
         cut_off("return result.detach()", "last = features.detach().movedim(dim, -1)"),
         overwritten(*writing(to_split_halves, 0), "result = features.copy_(flat.movedim(-1, dim))",
                     "result = features.data.copy_(flat.movedim(-1, dim))"),
