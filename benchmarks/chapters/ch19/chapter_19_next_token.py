@@ -5,7 +5,7 @@ Method: one thread, float32, one causal pass over each text, no token before it.
 in the order of `top_p_filter`, a few further ones by their rank, and the true one; for each setting
 of temperature and top-p the number of tokens that `top_p_filter` keeps, of all 49,152. Logarithms
 of probabilities are at temperature 1; with `log_norms`, a probability at temperature T is
-exp(log_prob / T - log_norm). It needs the model's file, and takes 20 seconds.
+exp(log_prob / T - log_norm). It needs the model's file, and takes 20 CPU-seconds.
 
     python -m benchmarks.chapters.ch19.chapter_19_next_token
 """
@@ -20,8 +20,8 @@ from torch import Tensor
 
 from benchmarks.recording import Row, Script
 from course_utils.model_file import NAME
-from course_utils.models import released, top_p_filter
-from course_utils.models.released.gguf_model import Released
+from course_utils.models import top_p_filter
+from course_utils.models.released import gguf_model
 
 LENGTH, EVERY, KEPT = 300, 25, 60
 FAR = [100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 40_000]
@@ -71,7 +71,7 @@ def place(logits: Tensor, true: int, kept: int = KEPT) -> dict[str, Any]:
     }
 
 
-def read(found: Released, number: int, source: Row) -> tuple[Row, list[Row]]:
+def read(found: gguf_model.Released, number: int, source: Row) -> tuple[Row, list[Row]]:
     """Return a text as it stands between its places, and what comes next at each of them."""
     model, tokenizer = found
     tokens = tokenizer.encode(source["text"])[:LENGTH]
@@ -95,7 +95,7 @@ def read(found: Released, number: int, source: Row) -> tuple[Row, list[Row]]:
 def main() -> None:
     """Read both texts and write one JSON file."""
     script = Script(__file__, __doc__)
-    found = released.model()
+    found = gguf_model.model()
     pairs = [read(found, number, source) for number, source in enumerate(sources())]
     script.record(
         what="the next token of a released model at 24 places of two texts",

@@ -1,4 +1,4 @@
-"""What `next_token_explorer` accepts and refuses, and that its record is what Python filters."""
+"""Arguments that `next_token_explorer` accepts and refuses; its record is what Python filters."""
 
 from itertools import product
 from typing import Any
