@@ -15,6 +15,7 @@ import pytest
 from benchmarks.peers import bench
 from benchmarks.peers.pairs import PAIRS
 from benchmarks.recording import apart, module
+from course_utils import model_file
 from course_utils.environment import ROOT
 from course_utils.exercises import places
 from course_utils.measure import read_record
@@ -121,6 +122,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_17_recall": ({"STEPS": 2}, ["--seeds", "1", "--models", "WKV"]),
     "chapter_17_stacks": ({}, []),
     "chapter_18_claims": ({}, ["--rounds", "1", "--lengths", "8"]),
+    "chapter_19_decode": ({}, ["--rounds", "1", "--written", "2", "--read", "8"]),
 }  # fmt: skip
 LATER = {name for name in SMALL if name.startswith("chapter_")}
 
@@ -133,6 +135,8 @@ def skip_without_extra(name: str) -> None:
     needs_it = name in ("chapter_05_multi_head", "gpt2-attention")
     if needs_it and not importlib.util.find_spec("x_transformers"):
         pytest.skip("x_transformers comes with the extra [bench]")
+    if name == "chapter_19_decode" and model_file.released_model() is None:
+        pytest.skip(model_file.MISSING)
 
 
 def test_the_records_of_make_bench_are_complete() -> None:
