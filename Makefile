@@ -83,3 +83,4 @@ bench:
 	@$(SETUP) --extras bench
 	$(PY) -m benchmarks.peers.bench
 	$(PY) -m benchmarks.services.verdicts
+	$(PY) -m benchmarks.chapters.ch19.chapter_19_decode

@@ -17,7 +17,7 @@ SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 
 @dataclass
 class Settings:
-    """What a reply is written with; seed and context count from the next beginning.
+    """Settings of the replies; seed and context count from the next beginning.
 
     Attributes:
         system: What the system says at the beginning: by default, what the file's template holds.
@@ -47,7 +47,7 @@ class Settings:
 
 
 class Dialogue:
-    """What was said, and the cache of it.
+    """The messages of a conversation, and the cache of them.
 
     Args:
         released: The model and its tokenizer.

@@ -1,4 +1,4 @@
-"""Which of the learner's functions the released model can run on: each is tried first.
+"""The learner's functions that the released model can run on: each is tried first.
 
 A function is used if it gives what the course's gives on inputs of the model's sizes, and if a
 reply would not take minutes with it.
@@ -24,7 +24,7 @@ TOLERANCE = 1e-3
 
 
 class Trial(NamedTuple):
-    """What a function is tried on.
+    """The inputs that a function is tried on.
 
     Attributes:
         calls: How often the model calls it for one step.

@@ -124,6 +124,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_18_claims": ({}, ["--rounds", "1", "--lengths", "8"]),
     "chapter_19_bits": ({"NUM_TOKENS": 8, "CASES": [["minimum", 4, 32, ["attn_v"]]]}, []),
     "chapter_19_cost": ({"SIZES": [1], "PLACES": [16], "ROUNDS": 1}, []),
+    "chapter_19_decode": ({}, ["--rounds", "1", "--written", "2", "--read", "8"]),
     "chapter_19_equal": ({"NUM_TOKENS": 66}, []),
     "chapter_19_lookup": (
         {"NUM_TOKENS": 2, "PROMPTS": {"copy": "one two one two"}, "HASTY": ["copy"]}, []

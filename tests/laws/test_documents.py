@@ -65,11 +65,11 @@ def made(*command: str, more: str = "") -> str:
 
 
 def test_settings_of_make_learn_reach_what_it_starts() -> None:
-    settings = ["BROWSER=none", "PORT=9000", "PYTHON=/my/python3.12", "TORCH=gpu"]
+    settings = ["BROWSER=none", "PORT=9000", "PYTHON=/my/python3.12", "TORCH=gpu", "MODEL=none"]
     rows = re.findall(r"^\| `make learn (\w+)=", text("README.md"), re.MULTILINE)
     assert rows == [one.partition("=")[0] for one in settings]
     said = made("-n", "learn", *settings)
-    assert '--torch "gpu" && ' in said
+    assert '--torch "gpu" --model "none" && ' in said
     assert '--browser "none" --port "9000"' in said
     assert made("show", *settings, more="show:\n\t@echo $$PYTHON\n") == "/my/python3.12\n"
 
