@@ -591,7 +591,7 @@ def lookup_by_a_pattern(tokens, shortest, longest, num_draft):
 
 
 def lookup_by_common_ends(tokens, shortest, longest, num_draft):
-    """How many tokens agree, counted back from every place; then the longest, and the earliest."""
+    """Count back from every place how many tokens agree; take the most, and the earliest."""
     text = tokens.tolist()
     best, at = shortest - 1, None
     for end in range(1, len(text)):

@@ -191,7 +191,7 @@ EXERCISE = exercise(
                 "messages stay in their order.",
                 'rest = sorted(messages, key=lambda one: one["role"] != "system")',
                 'rest = sorted(messages, key=lambda one: one["role"] != "system")\n'
-                'first = [default] if rest and rest[0]["role"] != "system" else []'),
+                'first = [default] if messages and all(one["role"] != "system" for one in messages) else []'),
         mistake("the default in another place", "The default system message is not the first one. What does the model "
                 "read before anything else?", "written = rest + first", "written = rest[:1] + first + rest[1:]"),
         mistake("the default under another role", "The default was written, but not as a system message.",
@@ -248,7 +248,8 @@ EXERCISE = exercise(
                 "stands between two messages?", 'part = f"{head}{content}{end}"', 'part = f"{head}{content}{end} "'),
         mistake("no line end behind the role", "The content follows the role on the same line. What separates the two?",
                 'head = f"{begin}{role}"', 'head = f"{begin}{role} "', 'head = f"{begin}{role}: "',
-                'head = f"{begin}{role}:\\n"', *map(_GAP.format, ("", " ", ":", ": ")), 'head = f"{begin}{role}\\n\\n"'),
+                'head = f"{begin}{role}:\\n"', *map(_GAP.format, ("", " ", ":", ": ")),
+                'head = f"{begin}{role}\\n\\n"'),
         mistake("no line end at the end", "The line end behind the last mark, or behind the opened reply, is missing: "
                 "it was stripped, or written only between the messages. Which piece of the template does it belong "
                 "to?", 'body = "".join(parts).removesuffix("\\n")', 'opening = f"{begin}assistant"',

@@ -333,8 +333,7 @@ EXERCISE = exercise(
                 "was dropped or held back. Which bytes, and not which signs, tell that a character is incomplete?",
                 'entry = text.replace("\\ufffd", "")', 'text = arrived.decode("utf-8", "replace").rstrip("\\ufffd")',
                 'entry = text.rstrip("\\ufffd")',
-                _SO_FAR.format('.rstrip("\\ufffd") if at < len(pieces) - 1 else b"".join(pieces).decode("utf-8", '
-                               '"replace")', "", "len(text)"),
+                _SO_FAR.format('.rstrip("\\ufffd" * (at < len(pieces) - 1))', "", "len(text)"),
                 'entry = text.strip("\\ufffd")'),
         mistake("empty pieces left out", "There are fewer entries than pieces. Nothing to show is an empty string.",
                 "entries = [one + tail * (at == len(shown) - 1) for at, one in enumerate(shown) if pieces[at]]",
@@ -353,7 +352,7 @@ EXERCISE = exercise(
                 "say.", "entry = text.strip()", 'entry = text.rstrip("\\n")', 'entry = text.replace("\\r\\n", "\\n")',
                 'entry = text.strip("\\x00")', "entry = text.rstrip()", "entry = text.lstrip()",
                 'entry = text.replace("\\r", "")'),
-        mistake("the first piece lost", "What the first piece shows is missing.",
+        mistake("the first piece lost", "What the first piece shows is missing. Nothing is waiting before it.",
                 "entries = ['', *shown[1:-1], *(one + tail for one in shown[1:][-1:])] if shown else []"),
         mistake("the input changed in place", "The call changed the caller's list of pieces. Which line writes into "
                 "it?", "pieces.append(b'')\nis_cut = len(waiting) > 0", "pieces[len(shown)] = waiting + piece\n"
