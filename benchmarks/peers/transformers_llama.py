@@ -27,15 +27,7 @@ def transformers_model(file: GGUFFile, ours: Llama) -> Any:
     given = {name: file.fields[field] for name, field in THEIRS.items()}
     given["vocab_size"] = len(given["vocab_size"])
     config = LlamaConfig(**given, tie_word_embeddings=True)
-    weights = ours.state_dict()
-    joined = {name: weights.pop(name) for name in [*weights] if "in_proj" in name}
-    found = to_llama(weights)
-    for name, one in joined.items():
-        width = ours.layers[0].attention.d_k  # type: ignore[union-attr]
-        heads = (config.num_attention_heads, *[config.num_key_value_heads] * 2)
-        parts = one.split([width * count for count in heads])
-        for role, rows in zip("qkv", parts, strict=True):
-            found[f"model.layers.{name.split('.')[1]}.self_attn.{role}_proj.weight"] = rows
+    found = to_llama(ours.state_dict())
     with torch.device("meta"):
         theirs = LlamaForCausalLM(config)
     theirs.load_state_dict({name: one.contiguous() for name, one in found.items()}, assign=True)

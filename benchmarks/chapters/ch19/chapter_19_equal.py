@@ -8,18 +8,16 @@ same. Two minutes on one core:
     python -m benchmarks.chapters.ch19.chapter_19_equal
 """
 
-from typing import Any
-
 import torch
 import transformers
 from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks.chapters.ch19.notebook import NUM_TOKENS, definitions, opened, text_tokens
+from benchmarks.peers.transformers_llama import transformers_model
 from benchmarks.recording import Row, Script, each
 from course_utils.model_file import SHA256
-from course_utils.models import released, to_llama
-from course_utils.models.released.gguf_model import Released
+from course_utils.models import released
 
 NAMES = ("RIGHT", "split", "attend", "read_tokens", "text_loss", "ported")
 
@@ -39,21 +37,6 @@ def norm_rounded(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * (narrow * torch.rsqrt(narrow.square().mean(-1, keepdim=True) + eps)).to(x.dtype)
 
 
-def transformers_model(made: Released) -> Any:
-    """Return transformers' model on the same weights, which are shared."""
-    config = transformers.LlamaConfig(
-        vocab_size=len(made.tokenizer), hidden_size=576, intermediate_size=1536,
-        num_hidden_layers=30, num_attention_heads=9, num_key_value_heads=3, rms_norm_eps=1e-5,
-        tie_word_embeddings=True, eos_token_id=2, pad_token_id=2, max_position_embeddings=8192,
-        rope_parameters={"rope_type": "default", "rope_theta": 100_000.0},
-    )  # fmt: skip
-    with torch.device("meta"):
-        theirs = transformers.LlamaForCausalLM(config)
-    theirs.load_state_dict(to_llama(made.model.state_dict()), assign=True)
-    theirs.model.rotary_emb = type(theirs.model.rotary_emb)(config)  # its table is no weight
-    return theirs.eval()
-
-
 def main() -> None:
     """Run from the command line."""
     script = Script(__file__, __doc__)
@@ -62,7 +45,7 @@ def main() -> None:
     found = definitions(*NAMES)
     read, norms = found["read_tokens"], {"norm": norm_rounded, "last_norm": norm_rounded}
     as_theirs = found["ported"]({"rotate": rotate_rounded, **norms})
-    theirs = transformers_model(released.model())
+    theirs = transformers_model(file, released.model().model)
 
     def row(text: str, tokens: Tensor) -> Row:
         ours = read(tokens[None], weights)[0][0]
