@@ -33,10 +33,10 @@ def sources() -> list[Row]:
     """Return both texts, each with where it comes from."""
     housing = resources.files("sklearn.datasets.descr") / "california_housing.rst"
     return [
-        {"name": "California housing", "license": "BSD-3-Clause",
+        {"name": "California housing", "license": "BSD-3-Clause, The scikit-learn developers",
          "source": "scikit-learn, datasets/descr/california_housing.rst",
          "text": housing.read_text(encoding="utf-8")},
-        {"name": "Python's classes", "license": "PSF-2.0",
+        {"name": "Python's classes", "license": "PSF-2.0, Python Software Foundation",
          "source": "Python, pydoc_data.topics, class", "text": topics["class"]},
     ]  # fmt: skip
 

@@ -55,7 +55,8 @@ def whole(logits: Tensor, temperature: float, top_p: float) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "temperature": temperature, "top_p": top_p, "size": size, "kept": heights[size - 1].item(),
-        "least": chances[size - 1].item(), "chances": chances[:60].tolist(), "draws": draws,
+        "least": chances[size - 1].item(), "chances": chances[:6].tolist(),
+        "beyond": chances[60:].sum().item(), "draws": draws,
     }  # fmt: skip
 
 
