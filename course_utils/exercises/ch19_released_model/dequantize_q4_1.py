@@ -8,6 +8,7 @@ from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.kinds import NOTHING, overwritten, writing
+from course_utils.exercises.shared.precision import rounded_off
 from course_utils.models import dequantize_q4_1
 from torch import Tensor
 
@@ -130,7 +131,8 @@ EXERCISE = exercise(
                 "levels?", "high = packed / 16", "high = (packed.float() - low) / 15"),
         mistake("bytes lost", "Too few or too many bytes were taken for levels. Where do they begin and end?",
                 "packed = blocks[:, 4:19]", "packed = blocks[:, 5:]", "packed = blocks[:, 3:]",
-                "packed = blocks[:, 2:]", "packed = blocks[:, 4:18]", "packed = blocks", "packed = blocks[:, 4:16]"),
+                "packed = blocks[:, 2:]", "packed = blocks[:, 4:18]", "packed = blocks", "packed = blocks[:, 4:16]",
+                "weights = (d * q + m) * (torch.arange(32) % 16 < 15)"),
         mistake("8 subtracted", "8 was subtracted from the levels (in uint8, 3 - 8 is 251). Q4_0, a format without m, "
                 "needs that. What does m do here?",
                 "q = levels.float() - 8", "weights = d * (q - 8)", "q = (levels - 8).float()",
@@ -180,6 +182,7 @@ EXERCISE = exercise(
         mistake("the axis of d and m lost", "d and m have one number per block, on an axis that meets the 32 weights "
                 "instead of the blocks. Which shape lets a number meet a row?", "d = wide[:, 0]\nm = wide[:, 1]",
                 "d = wide[:, 0]", "m = wide[:, 1]", "weights = d.squeeze() * q + m.squeeze()"),
+        rounded_off(dequantize_q4_1, "weights = (d * q + m).round()", "weights = (d * q + m).round(decimals=2)"),
         mistake("float16 arithmetic", "Right only to three digits, or infinite: a product or a sum was computed in 16 "
                 "bits. d and m are stored in float16; in which type is d·q + m computed?",
                 "weights = (halves[:, 0:1] * levels.half() + halves[:, 1:2]).float()",
@@ -188,9 +191,6 @@ EXERCISE = exercise(
                 "weights = (halves[:, 0:1] * levels + halves[:, 1:2]).float()",
                 "weights = (d * q).half().float() + m", "weights = (d * q + m).bfloat16().float()",
                 matches=_rounded),
-        mistake("weights rounded", "The weights are whole numbers: d·q + m was cut off or rounded. The levels are "
-                "whole: are the weights?", "weights = (d * q + m).round()", "weights = (d * q + m).trunc()",
-                "weights = (d * q + m).int()"),
         mistake("weights in another order", "The weights are right, but in another order. Which level belongs to "
                 "weight 0, and which to weight 16?", "levels = torch.cat([low, high], 1).flip(1)",
                 "levels = torch.cat([low.flip(1), high.flip(1)], 1)", "return weights.flip(0)",

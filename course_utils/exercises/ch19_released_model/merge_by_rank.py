@@ -106,6 +106,10 @@ def _another_word(args: tuple[Any, ...], got: Any) -> str | None:
     return None if "".join(text) == args[0] else "The symbols, joined, do not give the word again."
 
 
+def _numbers(args: tuple[Any, ...], got: Any) -> bool:
+    return bool(got) and all(one is None or isinstance(one, int | float) for one in got)
+
+
 def _more_to_merge(args: tuple[Any, ...], got: Any) -> str | None:
     left = [pair for pair in pairwise(got) if pair in args[1]]
     return f"The neighbours {left[0][0]!r} and {left[0][1]!r} have a rank." if left else None
@@ -138,6 +142,17 @@ def merge_by_rank(piece, ranks):
     for left, right in sorted(ranks, key=lambda pair: ranks[pair]):
         text = text.replace(f"{left} {right}", left + right)
     return text.split()
+"""
+_ROUNDS = """
+def merge_by_rank(piece, ranks):
+    symbols = list(piece)
+    for _ in range({}):
+        known = [(ranks[pair], at) for at, pair in enumerate(zip(symbols, symbols[1:])) if pair in ranks]
+        if not known:
+            break
+        at = min(known)[1]
+        symbols[at : at + 2] = ["".join(symbols[at : at + 2])]
+    return symbols
 """
 _SWEEP = """
 def merge_by_rank(piece, ranks):
@@ -194,7 +209,8 @@ EXERCISE = exercise(
     mistakes=(
         NOTHING,
         mistake("the highest rank first", "The pair of the highest rank was merged first. Which of two merges was "
-                "learned earlier?", "first = max(known, key=lambda pair: ranks[pair])"),
+                "learned earlier?", "first = max(known, key=lambda pair: ranks[pair])",
+                _ONE_BY_ONE.format(pair="pair", order="sorted(ranks, key=lambda pair: -ranks[pair])", merge=_ALL)),
         mistake("the first pair that has a rank", "The leftmost or rightmost pair that has a rank was merged, whatever "
                 "its rank. Which pair of the whole word comes first?", "first = known[0]", "first = known[-1]"),
         mistake("the order of the dict", "The pair that comes first in the dict was merged. What do its values say?",
@@ -230,6 +246,9 @@ EXERCISE = exercise(
                     "sorted({p for p in zip(piece, piece[1:]) if p in ranks}, key=lambda pair: ranks[pair])"))),
         mistake("one occurrence of each pair", "Each pair was merged in one place only. Where else does it stand?",
                 _ONE_BY_ONE.format(pair="pair", order="sorted(ranks, key=lambda pair: ranks[pair])", merge=_FIRST)),
+        mistake("too few rounds", "The merging stopped while there were pairs left to merge: the number of rounds was "
+                "limited. How often can one and the same pair be merged?",
+                _ROUNDS.format("len(ranks)"), _ROUNDS.format("len(piece) // 2"), _ROUNDS.format("10")),
         mistake("joined string looked up", "Two neighbours were merged that have no rank as a pair: only their joined "
                 "string is what another pair makes. What are the keys of `ranks`?",
                 _NAMES + "known = [pair for pair in pairs if ''.join(pair) in names]\n"
@@ -308,7 +327,11 @@ EXERCISE = exercise(
         mistake("stops before one symbol is left", "The merging stopped although two symbols with a rank were left. "
                 "When is there nothing more to merge?",
                 "if len(symbols) < 3:\n    break\nknown = [pair for pair in pairs if pair in ranks]"),
-        mistake("the empty word", "The empty word has no symbols, so the list is empty too.",
+        mistake("the shortest words", "Words of one letter, or of none, are treated differently. Theirs is a list too, "
+                "of one symbol or of none.", "if len(piece) < 2:\n    return piece\nsymbols = list(piece)",
+                "if len(piece) < 2:\n    return [piece]\nsymbols = list(piece)",
+                "if len(piece) < 2:\n    return None\nsymbols = list(piece)",
+                "if len(piece) < 2:\n    return []\nsymbols = list(piece)",
                 "symbols = list(piece) or ['']", "if not piece:\n    return None\nsymbols = list(piece)",
                 "if not piece:\n    return ''\nsymbols = list(piece)", "assert piece\nsymbols = list(piece)",
                 "if not piece:\n    raise ValueError\nsymbols = list(piece)", "if not piece:\n    return piece\n"
@@ -332,7 +355,8 @@ EXERCISE = exercise(
         mistake("numbers instead of strings", "Numbers came back instead of strings. The symbols are asked for.",
                 _NAMES + "result = [names.get(one, -1) for one in symbols]",
                 _NAMES + "result = [names.get(one, one) for one in symbols]",
-                "result = [len(one) for one in symbols]"),
+                "result = [len(one) for one in symbols]", "result = [ranks.get(one) for one in symbols]",
+                matches=_numbers),
         mistake("the input changed in place", "The call changed `ranks`, which serve for the next word too. Which line "
                 "takes something out of them, or puts something in?",
                 "del ranks[first]\nsymbols[:] = joined",

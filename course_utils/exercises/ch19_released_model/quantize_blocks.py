@@ -62,7 +62,7 @@ def _made(
 
 
 def _by_hand(g: torch.Generator) -> tuple[Any, ...]:
-    return torch.tensor([[-1.0, 2.0, 0.1, 1.2, 5.0, 5.9, 8.0, 7.1]], dtype=torch.float64), 2, 4
+    return torch.tensor([[-1.0, 0.5, -0.45, 0.1, 1.0, 3.2, 7.0, 4.7]], dtype=torch.float64), 2, 4
 
 
 def _equal(make: Make, *rows: tuple[Any, ...]) -> Make:
@@ -371,7 +371,7 @@ EXERCISE = exercise(
         mistake("numbers given back instead of steps", "The levels were turned back into numbers. The levels are what "
                 "a file keeps.", "q = (levels * scale + low).flatten(-2)",
                 "return (levels * scale + low).flatten(-2)",
-                "q = (levels * scale).flatten(-2)"),
+                "q = (levels * scale).flatten(-2)", "levels = (kept * scale + low).to(torch.uint8)"),
         mistake("packed into bytes", "Several levels share a byte. Here each has one of its own.",
                 "q = (levels[..., 0::2] + levels[..., 1::2] * 2**bits).flatten(-2)",
                 "q = levels[..., : block // 2].flatten(-2) + (levels[..., block - block // 2 :] << 4).flatten(-2)",
@@ -393,8 +393,8 @@ EXERCISE = exercise(
     ),
     laws=(Law("q · scale + low is x to within half a step", _too_coarse),),
     hints=(
-        "Take the block -1, 2, 0.1, 1.2 and 2 bits. Which four levels lie between -1 and 2, how far apart are they, "
-        "and how many steps above -1 is 0.1?",
+        "Take the block -1, 0.5, -0.45, 0.1 and 2 bits. Which four levels lie between -1 and 0.5, how far apart are "
+        "they, and how many steps above -1 is 0.1?",
         "`unflatten(-1, (-1, block))` cuts the last axis into blocks, and `flatten(-2)` joins them again. `amin` and "
         "`amax` with `keepdim=True` can be subtracted from their block.",
         "A block of equal numbers has a spread of 0. `torch.where` can put a 1 there before anything is divided. Then "
