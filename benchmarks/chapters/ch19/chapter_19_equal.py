@@ -24,7 +24,7 @@ NAMES = ("RIGHT", "split", "attend", "read_tokens", "text_loss", "ported")
 
 def rotate_rounded(x: Tensor, places: Tensor, base: float) -> Tensor:
     """Rotate neighbouring pairs by angles that are rounded to float32."""
-    frequencies = base ** -(torch.arange(0, x.shape[-1], 2) / x.shape[-1])
+    frequencies = 1 / base ** (torch.arange(0, x.shape[-1], 2) / x.shape[-1])
     angles = (places[:, None] * frequencies).float()
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     first, second = x[..., ::2], x[..., 1::2]

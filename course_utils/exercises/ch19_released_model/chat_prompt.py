@@ -220,6 +220,9 @@ EXERCISE = exercise(
                 "is_open = True"),
         mistake("the reply never opened", "The text ends before the assistant's next message begins. Which line tells "
                 "the model that it is its turn?", "is_open = False"),
+        mistake("something left at the end", "Where no reply is opened, something comes behind the last message. What "
+                "does the text end with then?", *(f"tail = opening if is_open else {more}" for more in (
+                "begin", "end", 'end + "\\n"', '"\\n"', '"<|endoftext|>"'))),
         mistake("add_generation_prompt the wrong way round", "The reply is opened where it should not be, and the "
                 "other way round. Which of the two does True ask for?", "is_open = not add_generation_prompt"),
         mistake("the reply opened only after a question", "Whether the reply was opened depends on the last message. "

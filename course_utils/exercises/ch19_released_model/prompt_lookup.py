@@ -238,7 +238,9 @@ EXERCISE = exercise(
         mistake("the commonest continuation", "The draft is what followed most often. What followed at the earliest "
                 "place is wanted.",
                 "counts = Counter(text[at] for at in matches)\n"
-                "chosen = sorted(matches, key=lambda at: -counts[text[at]])[:1]"),
+                "chosen = sorted(matches, key=lambda at: -counts[text[at]])[:1]",
+                "counts = Counter(tuple(text[at : at + num_draft]) for at in matches)\n"
+                "chosen = sorted(matches, key=lambda at: -counts[tuple(text[at : at + num_draft])])[:1]"),
         mistake("the place with most behind it, or least", "Another place than the earliest was chosen: one in the "
                 "middle, or the second one.", "chosen = matches[1:2] or matches[:1]",
                 "chosen = matches[len(matches) // 2 :][:1]", "chosen = matches[1:2]"),
@@ -262,6 +264,8 @@ EXERCISE = exercise(
         mistake("the draft backwards", "The draft runs from the match towards the beginning of the text, or is turned "
                 "round.", "draft = text[start : start + limit][::-1]",
                 "draft = text[max(start - limit, 0) : start] if starts else []",
+                "matches = [place for place in places if text[place : place + n] == last]\n"
+                "draft = text[max(start - limit, 0) : start] if starts else []",
                 "draft = text[max(start - limit - 1, 0) : start - 1] if starts else []"),
         mistake("the text returned too", "The text, or its last tokens, came back before the draft. Only the draft is "
                 "asked for.", "return text + draft", "return text[-1:] + draft",
@@ -276,7 +280,8 @@ EXERCISE = exercise(
                 "dtype=torch.long)", "return tokens[start : start + limit] if starts else tokens[:0]"),
         mistake("another kind of list", "The draft is right, but a list of Python's ints alone is asked for.",
                 "return [float(one) for one in draft]", "return [str(one) for one in draft]", "return str(draft)",
-                "return ' '.join(map(str, draft))", "return [draft]", "return draft, len(draft)", "return set(draft)",
+                "return ' '.join(map(str, draft))", "return [draft]", "return draft, len(draft)", "return (draft,)",
+                "return set(draft)",
                 "return draft, start", "return draft, starts", "return draft[0] if len(draft) == 1 else draft",
                 "return dict(enumerate(draft))", "return draft[0] if draft else []", "return draft[0] if draft else "
                 "None", "return {'draft': draft}", "return [(one,) for one in draft]"),

@@ -95,8 +95,6 @@ def _of_one_window(args: tuple[Any, ...], got: float) -> bool:
     return any(abs(windowed_loss(model, part, window, stride) - got) < 1e-6 for part in parts)
 
 
-_EVERY = "tally = []\nstarts = range(0, length, step)\ntally.append(len(counted))\namount = counted.sum().item()\n"
-_BY_COUNT = _EVERY + "number = max(sum(tally), 1)"
 _WINDOWS = "number = max(0, -(-(length - size) // step)) + 1"
 _MEANS = f"amount = counted.mean().item()\n{_WINDOWS}"
 _TALLIED = (
@@ -116,6 +114,7 @@ def windowed_loss(model, tokens, window, stride):
     return sum(float({}) for one in known[1:]) / (len(tokens) - 1)
 """
 _BEYOND = "end = min(start + size + 1, length)\nbatch = part[:-1].unsqueeze(0)\nguesses = logits"
+_KEPT = "kept = []\nstarts = range(0, length, step)\nkept.append(counted)\namount = counted.sum().item()\n"
 _SIDE_BY_SIDE = "starts = range(0, length, size)\ncounted = losses"
 _PADDED = "part = F.pad(tokens[start:end], (0, start + size - end), value={})\nnew = start + size - judged\n"
 
@@ -285,7 +284,8 @@ EXERCISE = exercise(
         mistake("no softmax", "The logit itself was taken as the log of a probability. What makes the probabilities of "
                 "a place sum to 1?", "logs = guesses", "logs = F.logsigmoid(guesses)"),
         mistake("the probability itself", "The probability of the right token was averaged, not its logarithm.",
-                "logs = guesses.softmax(-1)", "losses = 1 - right.exp()", "losses = right.exp()"),
+                "logs = guesses.softmax(-1)", "losses = 1 - right.exp()", "losses = right.exp()",
+                "losses = right.exp()\nreturn -math.log(loss)", "logs = guesses.softmax(-1)\nreturn -math.log(-loss)"),
         mistake("softmax over another axis", "The probabilities sum to 1 over the places of a window. Which axis holds "
                 "the words?", "logs = guesses.log_softmax(0)", "logs = logits.log_softmax(0)[:-1]"),
         mistake("another loss", "Something other than the negative logarithm of the right token's probability was "
@@ -302,6 +302,14 @@ EXERCISE = exercise(
                 "return torch.tensor(loss, dtype=torch.float64)", "return torch.tensor(loss)",
                 "return torch.tensor([loss])", "return torch.tensor([loss], dtype=torch.float64)",
                 "return torch.tensor(loss, dtype=guesses.dtype)"),
+        mistake("not one number", "There is a number for each token, or for each window. One is asked for: the mean "
+                "over all tokens.", _KEPT + "return torch.cat(kept)", _KEPT + "return torch.cat(kept).tolist()",
+                _KEPT + "return [float(one.mean()) for one in kept]",
+                _KEPT + "return [float(one.sum()) for one in kept]",
+                _KEPT + "return torch.stack([one.mean() for one in kept])", _KEPT + "return kept",
+                _KEPT + "return torch.cat(kept).mean(-1, keepdim=True)"),
+        mistake("another average", "The losses were not averaged: their median, smallest or largest came back.",
+                *(_KEPT + f"loss = float(torch.cat(kept).{how}())" for how in ("median", "min", "max", "std"))),
         mistake("another kind of result", "One number is asked for: the mean loss. What came back?",
                 "return [loss]", "return loss, math.exp(min(loss, 700))", "return str(loss)",
                 "return {'loss': loss}", "return loss, number", "return total, number", "return f'{loss:.4f}'"),
