@@ -30,7 +30,7 @@ def private() -> int:
 
 
 def child() -> None:
-    """Open the model, wait until the other process has done so, and print what was measured."""
+    """Open the model, print what was measured when the other has done so too."""
     before, start = private(), time.process_time()
     model = released.model().model
     seconds = time.process_time() - start
@@ -39,16 +39,26 @@ def child() -> None:
     print("open", flush=True)
     sys.stdin.readline()
     print(json.dumps({"seconds": seconds, "private": private() - before}), flush=True)
+    sys.stdin.readline()  # a page is private as soon as the other process has ended
+
+
+def said(process: subprocess.Popen[str], given: str = "") -> str:
+    """Return the next line that a process prints, after it was given one."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(given)
+    process.stdin.flush()
+    return process.stdout.readline()
 
 
 def row(how: str) -> Row:
     """Return what two children measure."""
     command = [sys.executable, "-m", module(__file__), "--child"]
     both = [subprocess.Popen(command, stdin=-1, stdout=-1, text=True, cwd=ROOT) for _ in range(2)]
+    lines = [[said(one) for one in both], [said(one, "\n") for one in both]]
     for one in both:
-        assert one.stdout is not None
-        one.stdout.readline()  # it is open
-    found = [json.loads(one.communicate("\n")[0]) for one in both]
+        one.communicate("\n")
+    found = [json.loads(line) for line in lines[-1]]
     return {
         "how": how,
         "seconds": round(max(one["seconds"] for one in found), 1),
