@@ -230,6 +230,7 @@ EXERCISE = exercise(
                 "low = parts.amin(-2, keepdim=True)\nhigh = parts.amax(-2, keepdim=True)",
                 "low = parts.amin(-2, keepdim=True)\nhigh = parts.amax(-2, keepdim=True)\n"
                 "scales = scale.squeeze(-2)\nlows = low.squeeze(-2)",
+                "low = parts.amin(0, keepdim=True)\nhigh = parts.amax(0, keepdim=True)",
                 "low = parts.amin(0, keepdim=True).amin(-1, keepdim=True).expand(*parts.shape[:-1], 1)\n"
                 "high = parts.amax(0, keepdim=True).amax(-1, keepdim=True).expand(*parts.shape[:-1], 1)"),
         mistake("blocks of far-apart numbers", "The numbers of a block lie far apart in x. Neighbours share a scale: "
@@ -259,6 +260,7 @@ EXERCISE = exercise(
                 _ZERO + "exact = parts / scale - zero\nlows = -zero.squeeze(-1)",
                 _ZERO + "exact = parts / scale - zero\nlows = zero.squeeze(-1)",
                 _ZERO + "exact = (parts / scale).round() - zero\nlows = -zero.squeeze(-1)",
+                _ZERO + "exact = (parts / scale).round() - zero\nkept = whole",
                 "above = parts - low.round()", "above = parts - low.round()\nlows = low.round().squeeze(-1)"),
         mistake("another number than the minimum returned", "`low` is not the block's least number, though the levels "
                 "were counted from it. What must be added to q · scale?",
@@ -309,7 +311,8 @@ EXERCISE = exercise(
                 "counted?", "above = parts - parts.mean(-1, keepdim=True)",
                 "low = parts.mean(-1, keepdim=True)", "low = parts.median(-1, keepdim=True).values"),
         mistake("multiplied by the scale", "The numbers were multiplied by the scale. How many steps above the least "
-                "is a number?", "exact = above * scale"),
+                "is a number?", "exact = above * scale", "exact = above * scale\nkept = whole",
+                "exact = above * scale\nwhole = exact.floor()\nkept = whole"),
         mistake("not divided by the scale", "The numbers were rounded as they are. How many steps above the least is "
                 "each of them?", "exact = above"),
         mistake("divided by the whole spread", "The numbers lie between 0 and 1 before they are rounded, so hardly "
