@@ -79,6 +79,11 @@ def _other_levels(args: tuple[Any, ...], got: Tensor) -> bool:
     return whole and not torch.equal(levels.round().sort(-1).values, right.round().sort(-1).values)
 
 
+def _moved(args: tuple[Any, ...], got: Tensor) -> bool:
+    """Return whether the weights of each block are right, but for their order."""
+    return torch.allclose(got.sort(-1).values, dequantize_q4_1(*args).sort(-1).values)
+
+
 def _too_many(args: tuple[Any, ...], got: Tensor) -> str | None:
     for row, block in enumerate(got.detach()):
         if len(block.unique()) > 16:
@@ -205,7 +210,8 @@ EXERCISE = exercise(
                 "weight 0, and which to weight 16?", "levels = torch.cat([low, high], 1).flip(1)",
                 "levels = torch.cat([low.flip(1), high.flip(1)], 1)", "return weights.flip(0)",
                 "levels = torch.cat([low, high.flip(1)], 1)",
-                "levels = torch.stack([low, high], 2).mT.reshape(-1, 16, 2).flatten(1).flip(1)"),
+                "levels = torch.stack([low, high], 2).mT.reshape(-1, 16, 2).flatten(1).flip(1)",
+                matches=_moved),
         mistake("another shape", "The weights have another shape than (n, 32). Each block is a row.",
                 _AXIS.format(".flatten()"), _AXIS.format(".unflatten(1, (2, 16))"), _AXIS.format(".mT"),
                 _AXIS.format(".unsqueeze(0)"), _AXIS.format(".unflatten(1, (2, 16)).mT"), _AXIS.format("[0]"),

@@ -294,7 +294,8 @@ EXERCISE = exercise(
         mistake("cut off instead of rounded", "The steps were cut off, as a cast to uint8 does. That is off by up to a "
                 "whole step: what is off by at most half a step?", "whole = exact.floor()"),
         mistake("rounded to one side", "All steps were rounded up. The nearest whole number is asked for.",
-                "whole = exact.ceil()", "whole = (exact + 1).floor()"),
+                "whole = exact.ceil()", "whole = (exact + 1).floor()",
+                "whole = (exact + 1).floor()\nkept = whole"),
         mistake("rounded before the division", "The numbers were rounded first and divided by the scale afterwards. "
                 "What has to be a whole number?", "above = (parts - low).round()", "above = parts.round() - low",
                 "above = (parts - low).round()\nwhole = exact.floor()"),
@@ -309,7 +310,8 @@ EXERCISE = exercise(
                 "above = parts - high\nkept = whole\nlows = high.squeeze(-1)"),
         mistake("counted from the mean", "The levels are counted from the block's mean. From which number are they "
                 "counted?", "above = parts - parts.mean(-1, keepdim=True)",
-                "low = parts.mean(-1, keepdim=True)", "low = parts.median(-1, keepdim=True).values"),
+                "low = parts.mean(-1, keepdim=True)\nspread = high - parts.amin(-1, keepdim=True)\n"
+                "kept = whole", "low = parts.mean(-1, keepdim=True)", "low = parts.median(-1, keepdim=True).values"),
         mistake("multiplied by the scale", "The numbers were multiplied by the scale. How many steps above the least "
                 "is a number?", "exact = above * scale", "exact = above * scale\nkept = whole",
                 "exact = above * scale\nwhole = exact.floor()\nkept = whole"),
