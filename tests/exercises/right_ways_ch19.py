@@ -151,7 +151,7 @@ def levels_by_sorting(x, bits, block):
 
 
 def levels_by_buckets(x, bits, block):
-    """How many of the places halfway between two levels a number exceeds."""
+    """Count the places halfway between two levels that a number exceeds."""
     low = x.unfold(-1, block, block).amin(-1)
     scale = (x.unfold(-1, block, block).amax(-1) - low) / (2**bits - 1)
     same = scale == 0

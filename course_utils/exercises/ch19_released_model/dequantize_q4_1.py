@@ -70,6 +70,20 @@ def _rounded(args: tuple[Any, ...], got: Tensor) -> bool:
     return bool((got - right).abs().max() < 5e-3 * right.abs().max()) and not torch.equal(got, right)
 
 
+def _other_levels(args: tuple[Any, ...], got: Tensor) -> bool:
+    """Return whether the weights are d·q + m of other levels q, and not only of the right ones in another order."""
+    d, m = args[0][:, :4].contiguous().view(torch.float16).double().split(1, 1)
+    row = d.flatten().abs() > 0
+    levels, right = (((x.double() - m) / d)[row] for x in (got, dequantize_q4_1(*args)))
+    whole = bool(row.any()) and bool(((levels - levels.round()).abs() < 1e-2).all())
+    return whole and not torch.equal(levels.round().sort(-1).values, right.round().sort(-1).values)
+
+
+def _moved(args: tuple[Any, ...], got: Tensor) -> bool:
+    """Return whether the weights of each block are right, but for their order."""
+    return torch.allclose(got.sort(-1).values, dequantize_q4_1(*args).sort(-1).values)
+
+
 def _too_many(args: tuple[Any, ...], got: Tensor) -> str | None:
     for row, block in enumerate(got.detach()):
         if len(block.unique()) > 16:
@@ -175,7 +189,8 @@ EXERCISE = exercise(
                 "which are m, and which hold the levels?",
                 "head = blocks[:, 16:]\npacked = blocks[:, :16]", "head = blocks[:, 16:]",
                 "packed = blocks[:, :16]", "packed = blocks[:, 2:18]", "packed = blocks[:, 3:19]",
-                "m = d", "d = wide[:, 1:2]", "head = blocks[:, 1:5]", "head = blocks[:, 2:6]"),
+                "m = d", "d = wide[:, 1:2]", "head = blocks[:, 1:5]", "head = blocks[:, 2:6]",
+                "m = blocks[:, 1:3].contiguous().view(torch.float16).float()"),
         mistake("d and m of one block for all", "All blocks were given the d and m of one of them. Which axis counts "
                 "the blocks?", "d = wide[:1, 0:1]\nm = wide[:1, 1:2]", "d = wide[0, 0]\nm = wide[0, 1]",
                 "d = wide[-1:, 0:1]\nm = wide[-1:, 1:2]", "d = wide[0, 0]", "m = wide[0, 1]"),
@@ -195,7 +210,8 @@ EXERCISE = exercise(
                 "weight 0, and which to weight 16?", "levels = torch.cat([low, high], 1).flip(1)",
                 "levels = torch.cat([low.flip(1), high.flip(1)], 1)", "return weights.flip(0)",
                 "levels = torch.cat([low, high.flip(1)], 1)",
-                "levels = torch.stack([low, high], 2).mT.reshape(-1, 16, 2).flatten(1).flip(1)"),
+                "levels = torch.stack([low, high], 2).mT.reshape(-1, 16, 2).flatten(1).flip(1)",
+                matches=_moved),
         mistake("another shape", "The weights have another shape than (n, 32). Each block is a row.",
                 _AXIS.format(".flatten()"), _AXIS.format(".unflatten(1, (2, 16))"), _AXIS.format(".mT"),
                 _AXIS.format(".unsqueeze(0)"), _AXIS.format(".unflatten(1, (2, 16)).mT"), _AXIS.format("[0]"),
@@ -210,7 +226,10 @@ EXERCISE = exercise(
         mistake("not a tensor", "The weights came as a list or as an array of numpy. One tensor is asked for.",
                 "return weights.tolist()", "return list(weights)", "return weights.numpy()", "return [weights]",
                 "return weights.flatten().tolist()"),
-        overwritten(*writing(dequantize_q4_1, 0), "levels = torch.cat([low, packed.bitwise_right_shift_(4)], 1)"),
+        overwritten(*writing(dequantize_q4_1, 0), "levels = torch.cat([low, packed.bitwise_right_shift_(4)], 1)",
+                    "packed = blocks[:, 4:].bitwise_and_(15)"),
+        mistake("other levels", "d and m are right, but the levels are not those in the low and the high four bits of "
+                "the bytes. Print the levels of one block.", matches=_other_levels),
     ),
     laws=(Law("four bits tell at most 16 weights apart", _too_many),),
     hints=(

@@ -106,6 +106,26 @@ def _another_word(args: tuple[Any, ...], got: Any) -> str | None:
     return None if "".join(text) == args[0] else "The symbols, joined, do not give the word again."
 
 
+def _lost(args: tuple[Any, ...], got: Any) -> bool:
+    return len("".join(got)) < len(args[0])
+
+
+def _twice(args: tuple[Any, ...], got: Any) -> bool:
+    return len("".join(got)) > len(args[0])
+
+
+def _no_strings(args: tuple[Any, ...], got: Any) -> bool:
+    return not all(isinstance(one, str) for one in got) and not _numbers(args, got)
+
+
+def _left_over(args: tuple[Any, ...], got: Any) -> bool:
+    return "".join(got) == args[0] and any(pair in args[1] for pair in pairwise(got))
+
+
+def _other_merges(args: tuple[Any, ...], got: Any) -> bool:
+    return "".join(got) == args[0] and not _left_over(args, got)
+
+
 def _numbers(args: tuple[Any, ...], got: Any) -> bool:
     return bool(got) and all(one is None or isinstance(one, int | float) for one in got)
 
@@ -261,7 +281,7 @@ EXERCISE = exercise(
                 "the word grew longer. Where does the search go on after a merge?", "at += 1",
                 "places = {i for i, pair in enumerate(pairs) if pair == first}\n"
                 "symbols[:] = [''.join(symbols[i : i + 2]) if i in places else one\n"
-                "    for i, one in enumerate(symbols) if i in places or i - 1 not in places]"),
+                "    for i, one in enumerate(symbols) if i in places or i - 1 not in places]", matches=_twice),
         mistake("no rank taken for rank 0", "Pairs that have no rank were treated as if they had the lowest: all of "
                 "the word was merged, or the merging stopped too soon. Which number comes after all ranks?",
                 "known = pairs\nfirst = min(known, key=lambda pair: ranks.get(pair, 0))",
@@ -315,7 +335,7 @@ EXERCISE = exercise(
                 "of the last one?", "symbols[:] = joined if tuple(symbols[-2:]) == first else joined[:-1]",
                 "symbols[:] = [one for one in joined if one == ''.join(first)]", "symbols[:] = joined[:-1]",
                 "symbols[:] = joined[1:]", "symbols[:] = [''.join(first)]",
-                "symbols[:] = [one for one in joined if one != ''.join(first)]"),
+                "symbols[:] = [one for one in joined if one != ''.join(first)]", matches=_lost),
         mistake("one symbol has no neighbour", "It fails where one symbol is left, or none at all: there are no pairs "
                 "to choose from.",
                 "known = [pairs]\nfirst = min(pairs, key=lambda pair: ranks.get(pair, math.inf))\n"
@@ -351,7 +371,8 @@ EXERCISE = exercise(
                 "for.", "result = ' '.join(symbols)", "result = set(symbols)", "result = '|'.join(symbols)",
                 "result = [tuple(one) for one in symbols]", "result = [list(one) for one in symbols]",
                 "result = dict.fromkeys(symbols)", "result = len(symbols)", "result = [symbols]",
-                "result = [one.encode() for one in symbols]", "result = (symbols, ranks)"),
+                "result = [one.encode() for one in symbols]", "result = (symbols, ranks)",
+                "result = [(one,) for one in symbols]", matches=_no_strings),
         mistake("numbers instead of strings", "Numbers came back instead of strings. The symbols are asked for.",
                 _NAMES + "result = [names.get(one, -1) for one in symbols]",
                 _NAMES + "result = [names.get(one, one) for one in symbols]",
@@ -364,6 +385,10 @@ EXERCISE = exercise(
                 "at = 0", "ranks.clear()\nreturn result",
                 "ranks.update({pair: math.inf for pair in pairs if pair not in ranks})\n"
                 "known = [pair for pair in pairs if ranks[pair] < math.inf]"),
+        mistake("merges left undone", "Neighbours that have a rank were left as they are. Until when does the merging "
+                "go on?", matches=_left_over),
+        mistake("other merges", "The word was cut into other symbols. Write down each round for this word: which pairs "
+                "have a rank, and which of them has the lowest?", matches=_other_merges),
     ),
     laws=(
         Law("the symbols, joined, are the word", _another_word),

@@ -230,6 +230,7 @@ EXERCISE = exercise(
                 "low = parts.amin(-2, keepdim=True)\nhigh = parts.amax(-2, keepdim=True)",
                 "low = parts.amin(-2, keepdim=True)\nhigh = parts.amax(-2, keepdim=True)\n"
                 "scales = scale.squeeze(-2)\nlows = low.squeeze(-2)",
+                "low = parts.amin(0, keepdim=True)\nhigh = parts.amax(0, keepdim=True)",
                 "low = parts.amin(0, keepdim=True).amin(-1, keepdim=True).expand(*parts.shape[:-1], 1)\n"
                 "high = parts.amax(0, keepdim=True).amax(-1, keepdim=True).expand(*parts.shape[:-1], 1)"),
         mistake("blocks of far-apart numbers", "The numbers of a block lie far apart in x. Neighbours share a scale: "
@@ -259,6 +260,7 @@ EXERCISE = exercise(
                 _ZERO + "exact = parts / scale - zero\nlows = -zero.squeeze(-1)",
                 _ZERO + "exact = parts / scale - zero\nlows = zero.squeeze(-1)",
                 _ZERO + "exact = (parts / scale).round() - zero\nlows = -zero.squeeze(-1)",
+                _ZERO + "exact = (parts / scale).round() - zero\nkept = whole",
                 "above = parts - low.round()", "above = parts - low.round()\nlows = low.round().squeeze(-1)"),
         mistake("another number than the minimum returned", "`low` is not the block's least number, though the levels "
                 "were counted from it. What must be added to q · scale?",
@@ -292,7 +294,8 @@ EXERCISE = exercise(
         mistake("cut off instead of rounded", "The steps were cut off, as a cast to uint8 does. That is off by up to a "
                 "whole step: what is off by at most half a step?", "whole = exact.floor()"),
         mistake("rounded to one side", "All steps were rounded up. The nearest whole number is asked for.",
-                "whole = exact.ceil()", "whole = (exact + 1).floor()"),
+                "whole = exact.ceil()", "whole = (exact + 1).floor()",
+                "whole = (exact + 1).floor()\nkept = whole"),
         mistake("rounded before the division", "The numbers were rounded first and divided by the scale afterwards. "
                 "What has to be a whole number?", "above = (parts - low).round()", "above = parts.round() - low",
                 "above = (parts - low).round()\nwhole = exact.floor()"),
@@ -307,9 +310,11 @@ EXERCISE = exercise(
                 "above = parts - high\nkept = whole\nlows = high.squeeze(-1)"),
         mistake("counted from the mean", "The levels are counted from the block's mean. From which number are they "
                 "counted?", "above = parts - parts.mean(-1, keepdim=True)",
-                "low = parts.mean(-1, keepdim=True)", "low = parts.median(-1, keepdim=True).values"),
+                "low = parts.mean(-1, keepdim=True)\nspread = high - parts.amin(-1, keepdim=True)\n"
+                "kept = whole", "low = parts.mean(-1, keepdim=True)", "low = parts.median(-1, keepdim=True).values"),
         mistake("multiplied by the scale", "The numbers were multiplied by the scale. How many steps above the least "
-                "is a number?", "exact = above * scale"),
+                "is a number?", "exact = above * scale", "exact = above * scale\nkept = whole",
+                "exact = above * scale\nwhole = exact.floor()\nkept = whole"),
         mistake("not divided by the scale", "The numbers were rounded as they are. How many steps above the least is "
                 "each of them?", "exact = above"),
         mistake("divided by the whole spread", "The numbers lie between 0 and 1 before they are rounded, so hardly "

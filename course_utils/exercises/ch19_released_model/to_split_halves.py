@@ -65,6 +65,13 @@ def _some_lost(args: tuple[Any, ...], got: Any) -> bool:
     return bool(found) and not torch.equal(made.flatten().sort().values, given.flatten().sort().values)
 
 
+def _shuffled(args: tuple[Any, ...], got: Any) -> bool:
+    """Return whether all numbers are there, but some have left their row along the axis."""
+    given, made = args[0], got.detach()
+    same = made.shape == given.shape and torch.equal(made.flatten().sort().values, given.flatten().sort().values)
+    return same and not _reordered(args, got) and not torch.equal(made, to_split_halves(*args))
+
+
 _WAY = "ordered = {}"
 _SHAPE = """
 def to_split_halves(features, num_heads, dim):
@@ -156,7 +163,8 @@ EXERCISE = exercise(
                 "last = features.transpose(0, dim).movedim(0, -1)\nresult = flat.movedim(-1, 0)"
                 ".reshape(features.shape)",
                 "last = features.reshape(features.shape[dim], -1).T\nresult = flat.T.reshape(features.shape)",
-                "last = features.reshape(*features.shape[:dim], *features.shape[dim:][1:], features.shape[dim])"),
+                "last = features.reshape(*features.shape[:dim], *features.shape[dim:][1:], features.shape[dim])",
+                matches=_shuffled),
         mistake("the two of a pair exchanged", "The two features of each pair, or of each half, changed places and "
                 "nothing else. Where do all even features go?",
                 _WAY.format("torch.stack([odds, evens], -1).flatten(-2)"),
