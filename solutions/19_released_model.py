@@ -170,10 +170,10 @@ r"""
 Write `chat_prompt(messages, default_system, add_generation_prompt=True) -> str`: a conversation as the text that the model continues.
 
 - `messages` is a list of dicts with the strings `"role"` and `"content"`, which are kept as they are. Each message is written `<|im_start|>role\ncontent<|im_end|>\n`, where `\n` is a line end.
-- Where the *first* message's role is not `"system"`, a system message with the content `default_system` is written before it, even if that is empty.
-- With `add_generation_prompt`, the text ends with the opening of the model's reply, `<|im_start|>assistant\n`.
+- If the *first* message's role is not `"system"`, a system message with the content `default_system`, which may be empty, comes before it.
+- With `add_generation_prompt`, the text ends by opening the model's reply: `<|im_start|>assistant\n`.
 - Without messages there is no system message either.
-- Neither the list nor a dict in it is changed.
+- Leave the list and its dicts as they are.
 """
 
 
@@ -213,12 +213,12 @@ r"""
 
 *Difficulty · importance · minutes*
 
-A token can hold a part of a character: `日` is three bytes in UTF-8. Write `stream_text(pieces) -> list[str]`: what can be shown as each piece of a text arrives.
+A token may hold only part of a character: `日` is three bytes in UTF-8. Write `stream_text(pieces) -> list[str]`: what can be shown as each piece of a text arrives.
 
-- `pieces` is a list of bytes objects, of which some may be empty. Together they are UTF-8, except that the last character may be cut off.
-- The result has one string for each piece. A character is shown with the piece that holds its last byte: never earlier, and never in part. It may be spread over up to four pieces that are not empty.
-- What is still incomplete at the end becomes one `"\ufffd"` at the end of the last string. The text itself may hold that character, too.
-- `pieces` may be empty, and is not changed.
+- `pieces` is a list of `bytes`; it may be empty, and so may any piece. Together they are UTF-8, but the last character may be cut off.
+- Return one string per piece. A character, perhaps spread over several pieces, is shown with the one that holds its last byte: never earlier, never in part.
+- What is incomplete at the end becomes one `"\ufffd"`, last in the last string. The text itself may contain that character.
+- Leave `pieces` as it is.
 """
 
 
@@ -253,11 +253,11 @@ r"""
 
 *Difficulty · importance · minutes*
 
-Write `prompt_lookup(tokens, shortest, longest, num_draft) -> list[int]`: what followed the last tokens where they stood before.
+Write `prompt_lookup(tokens, shortest, longest, num_draft) -> list[int]`: what followed the last tokens where they occurred before.
 
 - `tokens` is `(L,)`, long, $L \ge 1$; $1 \le$ `shortest` $\le$ `longest`, and both may exceed $L$; `num_draft` $\ge 0$.
-- For $n$ from `longest` down to `shortest`: find the earliest place before the end where the last $n$ tokens stood already. It may overlap them.
-- At the first $n$ for which there is one, return the tokens behind that place, at most `num_draft`, and fewer where the text ends.
+- For $n$ from `longest` down to `shortest`, find the earliest place before the end where the last $n$ tokens occurred already; it may overlap them.
+- At the first $n$ that has one, return the tokens after it: `num_draft` of them, or fewer where the text ends.
 - If there is none for any $n$, return `[]`.
 - Return a list of Python ints.
 """
@@ -291,12 +291,12 @@ r"""
 
 *Difficulty · importance · minutes*
 
-Write `windowed_loss(model, tokens, window, stride) -> float`: the mean loss of a text that may be longer than the model reads at once.
+Write `windowed_loss(model, tokens, window, stride) -> float`: the mean loss of a text that may be too long for the model.
 
-- `model(tokens)` takes `(B, T)`, long, with $T \le$ `window`, and returns causal logits `(B, T, V)`, in float32 or float64; it refuses longer inputs. `tokens` is `(N,)`, $N \ge 2$; $1 \le$ `stride` $<$ `window`.
-- Windows begin at 0, `stride`, 2·`stride`, …; the last is the first that reaches the end of the text, and may be shorter.
-- Every token but the first counts once, in the *first* window that holds it: as the negative logarithm, in nats, of its probability there.
-- Return the mean over those $N - 1$ tokens. How often the model is called is not judged.
+- `model(tokens)` takes `(B, T)`, long, and returns causal logits `(B, T, V)` in float32 or float64; it refuses $T >$ `window`. `tokens` is `(N,)`, $N \ge 2$; $1 \le$ `stride` $<$ `window`.
+- Windows begin at 0, `stride`, 2·`stride`, …; the last is the first to reach the end, and may be shorter.
+- Every token but the first counts once, in the *first* window that holds it: the negative logarithm of its probability, in nats.
+- Return the mean over these $N - 1$ tokens.
 """
 
 
