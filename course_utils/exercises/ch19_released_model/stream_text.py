@@ -372,7 +372,8 @@ EXERCISE = exercise(
                 "return set(entries)"),
         mistake("signs instead of characters", "A U+FFFD is shown for a character that is whole, or too many of them. "
                 "What was lost of it on the way?", matches=_signs),
-        mistake("characters lost", "Characters of the text are never shown.", matches=_lost),
+        mistake("characters lost", "Characters of the text are never shown. Which line drops their bytes?",
+                matches=_lost),
         mistake("characters shown twice", "Something is shown that the text does not hold, or more than once.",
                 matches=_twice),
         mistake("characters too early", "A character is shown before the piece with its last byte has arrived.",
