@@ -50,18 +50,7 @@ import matplotlib.pyplot as plt
 import torch
 from torch.nn import functional as F
 
-from course_utils import (
-    chat,
-    check,
-    data,
-    hint,
-    measure,
-    model_file,
-    models,
-    plotting,
-    positions,
-    yours,
-)
+from course_utils import check, data, hint, measure, models, plotting, positions, yours
 from course_utils.attention import causal_mask, grouped_query_attention
 from course_utils.data import byte_level
 from course_utils.models import generate, released, rms_norm
@@ -69,12 +58,10 @@ from course_utils.models.released import gguf_file, gguf_model
 from course_utils.positions import rope_interleaved, rope_split_halves
 from course_utils.widgets import next_token_explorer
 
+# %% tags=["nbval-ignore-output"] reason="says whether the model's file is here"
 plotting.use_style()
 torch.set_num_threads(1)
-path = model_file.released_model()
-
-# %% tags=["nbval-ignore-output"] reason="says whether the model's file is here"
-with_model = released.with_model("chapter_19_printed")
+with_model, path = released.with_model("chapter_19_printed")
 
 # %% [markdown]
 r"""
@@ -1475,7 +1462,7 @@ def the_answer():
 
 
 # %%
-# chat()  # remove the first # to talk to the model, on the functions that you have passed
+# from course_utils import chat; chat()  # remove the first # to talk to it, on your functions
 
 
 # %% [markdown]

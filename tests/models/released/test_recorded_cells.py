@@ -25,7 +25,9 @@ def run(with_model) -> list[str]:
 
 
 def test_without_the_file_a_cell_shows_what_was_recorded(path, capsys) -> None:
-    assert run(released.with_model("a record")) == []
+    with_model, found = released.with_model("a record")
+    assert found is None
+    assert run(with_model) == []
     said = capsys.readouterr().out
     assert said.startswith(model_file.MISSING)
     assert said.endswith("[recorded on 2026-11-27]\nHello\nthere\n")
@@ -33,13 +35,17 @@ def test_without_the_file_a_cell_shows_what_was_recorded(path, capsys) -> None:
 
 def test_with_the_file_a_cell_runs_and_nothing_is_said(path, capsys, monkeypatch) -> None:
     monkeypatch.setattr(recorded_cells, "released_model", lambda: path)
-    assert run(released.with_model("a record")) == ["run"]
+    with_model, found = released.with_model("a record")
+    assert found == path
+    assert run(with_model) == ["run"]
     assert capsys.readouterr().out == ""
 
 
 def test_a_damaged_file_is_said_and_no_cell_stops(path, capsys) -> None:
     path.write_bytes(b"GGUF")
-    assert run(released.with_model("a record")) == []
+    with_model, found = released.with_model("a record")
+    assert found is None
+    assert run(with_model) == []
     said = capsys.readouterr().out
     assert "cut off" in said
     assert said.endswith("Hello\nthere\n")
