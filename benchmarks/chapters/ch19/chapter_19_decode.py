@@ -157,7 +157,7 @@ def main() -> None:
     )  # fmt: skip
 
 
-NOTE = "llama.cpp is not a peer here: its Python package is built from source, which takes minutes"
+NOTE = "llama.cpp is not a peer: its Python package comes as source and has to be compiled"
 
 
 if __name__ == "__main__":
