@@ -19,7 +19,8 @@ def main(given: list[str]) -> int | str | None:
     if given == ["chat"]:
         from course_utils import chat
 
-        return chat()
+        chat()
+        return 0
     if given[:1] == ["model"] and given[1:] in ([], ["--convert"], ["--set-up"]):
         from course_utils.model_file import main as fetch
 

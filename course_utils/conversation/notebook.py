@@ -42,7 +42,7 @@ class Panel:
         self.shown = widgets.HTML()
         self.line = widgets.Text(placeholder="Ask something, then Enter", layout={"width": "100%"})
         self.line.continuous_update = False
-        self.line.observe(lambda change: change["new"] and self.send(), "value")
+        self.line.observe(lambda change: self.send(), "value")
         buttons = [
             self._button("Send", self.send),
             self._button("Stop", self._stop.set),

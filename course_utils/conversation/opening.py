@@ -5,7 +5,7 @@ from course_utils.conversation import notebook, terminal
 from course_utils.conversation.dialogue import Dialogue, Settings
 from course_utils.conversation.fitting import TRIALS, Fitting, fit
 from course_utils.model_file import ModelFileError
-from course_utils.models import released
+from course_utils.models.released import gguf_model
 from course_utils.plain_validation import check_instance
 
 
@@ -38,5 +38,5 @@ def open_dialogue(settings: Settings) -> tuple[Dialogue, Fitting]:
     """
     fitting = fit(choose(*TRIALS))
     chosen = fitting.chosen
-    model = released.model(chosen.own)
+    model = gguf_model.model(chosen.own)
     return Dialogue(model, chosen.functions(chosen.own), settings), fitting

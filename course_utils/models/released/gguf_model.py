@@ -137,7 +137,7 @@ def convert() -> Path:
     return new.replace(target)
 
 
-def _settings(fields: Mapping[str, Any]) -> dict[str, int]:
+def _settings(fields: Mapping[str, Any]) -> dict[str, Any]:
     if fields.get("general.architecture") != "llama":
         raise ValueError(
             f"the architecture must be 'llama', got {fields.get('general.architecture')!r}"

@@ -36,6 +36,25 @@ def test_with_a_cache_it_scores_the_same(path) -> None:
     torch.testing.assert_close(torch.cat([first, rest], dim=1), want)
 
 
+def test_only_the_last_scores_are_returned_where_that_is_asked(path) -> None:
+    model, _ = gguf_model.model()
+    want, whole = model(tokens())
+    got, cache = model(tokens(), only_last=True)
+    torch.testing.assert_close(got, want[:, -1:])
+    assert cache.length == whole.length
+    assert model(tokens()[:, :3], cache, only_last=True)[0].shape[1] == 1
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_each_matrix_is_laid_out_for_a_single_row(path, mapped) -> None:
+    if mapped:
+        gguf_model.convert()
+    for name, one in gguf_model.model().model.named_parameters():
+        if one.dim() == 2:
+            wide = one.shape[0] >= one.shape[1]
+            assert (one.T if wide else one).is_contiguous(), name
+
+
 def test_weights_that_were_converted_are_mapped_and_give_the_same(path) -> None:
     want = gguf_model.model().model.logits(tokens())
     converted = gguf_model.convert()
