@@ -80,6 +80,7 @@ def from_gguf(
     """
     mapped = converted is not None and converted.exists()
     weights = _mapped(converted) if mapped and converted else _laid_out(named_weights(file))
+    weights.setdefault("out.weight", weights["token.weight"])
     made = _empty(file.fields, functions or {})
     made.load_state_dict(weights, assign=True)
     if "output.weight" not in file.tensors:  # one matrix for both
@@ -104,8 +105,6 @@ def named_weights(file: GGUFFile) -> Iterator[tuple[str, Tensor]]:
     for theirs, ours in AROUND.items():
         if f"{theirs}.weight" in file.tensors:
             yield f"{ours}.weight", _read(file, f"{theirs}.weight")
-    if "output.weight" not in file.tensors:
-        yield "out.weight", _read(file, "token_embd.weight")
     for number in range(settings["num_layers"]):
         roles = {role: _read(file, f"blk.{number}.attn_{role}.weight") for role in "qkv"}
         halves = [to_split_halves(roles[role], heads[role], dim=0) for role in "qk"]
@@ -132,7 +131,6 @@ def convert() -> Path:
     target = converted_path(path)
     new = target.with_suffix(".new")
     weights = _laid_out(named_weights(read_gguf(path)))
-    del weights["out.weight"]
     save_file(dict(_as_rows(name, one) for name, one in weights.items()), new)
     return new.replace(target)
 
@@ -181,4 +179,4 @@ def _mapped(path: Path) -> dict[str, Tensor]:
             one = file.get_tensor(name)
             transposed = name.endswith(TRANSPOSED)
             weights[name.removesuffix(TRANSPOSED)] = one.T if transposed else one
-    return weights | {"out.weight": weights["token.weight"]}
+    return weights
