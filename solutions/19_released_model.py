@@ -884,7 +884,7 @@ print(
 )
 print(f"this machine: {speed}; the ridge is at {ridge:.0f} FLOP per byte")
 
-# %% mystnb={"image": {"alt": "Milliseconds against tokens read at once, both logarithmic: nearly level up to sixteen tokens, then rising in proportion, above the line of the two roofs."}}
+# %% mystnb={"image": {"alt": "Milliseconds against tokens read at once, both logarithmic: a step from one to four, level up to sixteen, then rising in proportion, always above the line of the two roofs."}}
 counts, measured = list(taken["at once"]), list(taken["at once"].values())
 reading = known["bytes per token"] / known["GB per second"] / 1e6
 each = known["FLOP per token"] / known["GFLOP per second"] / 1e6

@@ -1,4 +1,4 @@
-"""What chapter 19's notebook defines, so that its records measure the code that the reader sees."""
+"""The definitions of chapter 19's notebook: its records measure the code that the reader sees."""
 
 import ast
 from typing import Any
