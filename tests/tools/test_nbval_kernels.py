@@ -1,10 +1,16 @@
-"""Differences of the tests' kernels from a learner's: short training."""
+"""How the tests run notebooks: short training, and what is not compared without the model."""
+
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 
+from course_utils import model_file
 from course_utils.models.training import loop as training
+from tools import nbval_kernels
 from tools.nbval_kernels import SHORT_TRAINING
 
 
@@ -26,3 +32,22 @@ def test_training_is_cut_short_and_the_same_before(monkeypatch: pytest.MonkeyPat
     assert losses(30) == whole[:20]
     assert losses(3) == few
     assert "training" not in names
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_cells_of_the_released_model_are_compared_only_with_it(
+    there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model"
+    monkeypatch.setenv(model_file.ELSEWHERE, str(path))
+    if there:
+        path.touch()
+    sources = ("kept = {}\n\n@with_model\ndef cell():\n    pass", "print(1)", "")
+    items = [SimpleNamespace(cell=SimpleNamespace(source=source)) for source in sources]
+    for item in items:
+        item.options = {"check": True}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        nbval_kernels.pytest_collection_modifyitems(items)
+    assert [item.options["check"] for item in items] == [there, True, True]
+    assert len(said) == (not there)

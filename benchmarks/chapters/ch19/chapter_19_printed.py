@@ -1,7 +1,7 @@
 """Keep what chapter 19's cells printed, for readers who do not have the model's file.
 
-Method: nothing is run. The outputs of the cells that begin with `@with_model` are taken from the
-executed notebook, under the names of their functions:
+Method: nothing is run. The outputs of the cells with `@with_model` are taken from the executed
+notebook, under the names of their functions:
 
     python -m benchmarks.chapters.ch19.chapter_19_printed
 """
@@ -14,7 +14,7 @@ from benchmarks.recording import Row, Script
 from course_utils.environment import ROOT
 from course_utils.model_file import NAME, SHA256
 
-CELL = re.compile(r"^@with_model\ndef (\w+)\(", re.MULTILINE)
+CELL = re.compile(r"^@with_model\n(?:@.*\n)*def (\w+)\(", re.MULTILINE)
 
 
 def printed() -> list[Row]:
