@@ -408,7 +408,7 @@ def text_as_tokens():
 r"""
 <details><summary>Answer</summary>
 
-Japanese: 0.54 characters per token, against 4.62 for English<!-- shown: 0.54 4.62 -->. A character of Japanese is three bytes, and few of its merges were learned. German pays too, with 2.62<!-- shown: 2.62 -->. The same context of 8,192 tokens holds far less of some languages than of others, and each token costs the same.
+Japanese: 0.54 characters per token, against 4.62 for English<!-- shown: 0.54 4.62 -->. A character of Japanese is three bytes, and most of those above are cut into two or three tokens. German pays too, with 2.62<!-- shown: 2.62 -->. The same context of 8,192 tokens holds far less of some languages than of others, and each token costs the same.
 
 </details>
 """
