@@ -894,7 +894,7 @@ axes.loglog(counts, measured, "o-", label="measured")
 axes.loglog(counts, bounds, "--", label="the two roofs")
 axes.set(xlabel="tokens read at once", ylabel="milliseconds")
 axes.set_xticks(counts, counts)
-axes.legend()
+_ = axes.legend()
 # %%
 for count, ms, bound in zip(counts, measured, bounds, strict=True):
     own = f"{ms:7.1f} ms, {ms / count:6.2f} per token"
