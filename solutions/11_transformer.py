@@ -627,8 +627,8 @@ axes = plotting.new_figure(
     "At the rate 0.003, without warm-up,\npost-norm stays at frequencies", "step", "loss (nats)"
 )
 for name, colour in {"pre-norm": "blue", "post-norm": "orange"}.items():
-    smooth = [mean(losses[name][max(0, i - 5) : i + 1]) for i in range(80)]
-    plotting.line(axes, range(1, 81), smooth, name, colour, (81, smooth[-1]))
+    smooth = [mean(losses[name][max(0, i - 5) : i + 1]) for i in range(len(losses[name]))]
+    plotting.line(axes, range(1, len(smooth) + 1), smooth, name, colour, (81, smooth[-1]))
 plotting.line(axes, [1, 80], [guess, guess], "frequency alone", "green", (2, guess - 0.09), "--")
 _ = axes.set(xlim=(0, 102), xticks=range(0, 81, 20))
 
@@ -938,7 +938,7 @@ for name, wiring in (("text B's", text_b), ("right", {})):
     losses = models.train_seq2seq(model, training, seed=0, **how)
     written = models.write_all(model, test)
     exact = measure.exact_match(written.tokens, test.target[:, 1:], PAD)
-    print("loss after 100, 200, 300:", *(f"{losses[i]:.3f}" for i in (99, 199, 299)), end="  ")
+    print("loss after 100, 200, 300:", *(f"{loss:.3f}" for loss in losses[99::100]), end="  ")
     print(f"exact {exact:.3f}, writes {tokens.target.decode(written.tokens[0])}")
 
 # %%
