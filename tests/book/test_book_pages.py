@@ -31,6 +31,7 @@ TERMS = {
     "16_long_context": "ulysses",
     "17_beyond_attention": "retention",
     "18_fact_check": "pareto",
+    "19_released_model": "quantisation",
 }
 CHAPTER = "notebooks/03_scaled_dot_product.html"
 NAMELESS = """() => [...document.querySelectorAll("article img")]

@@ -9,10 +9,11 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from course_utils import model_file
 from course_utils.conversation.dialogue import SYSTEM
-from course_utils.data import installed_texts
-from course_utils.models import chat_prompt, generate, released, to_llama
+from course_utils.data import ByteLevelTokenizer, installed_texts
+from course_utils.models import chat_prompt, generate, to_llama
 from course_utils.models.released import gguf_model
 from course_utils.models.released.gguf_file import read_gguf
+from course_utils.models.released.gguf_model import from_gguf
 
 pytestmark = [
     pytest.mark.thorough,
@@ -46,6 +47,7 @@ def test_three_texts_have_the_tokens_of_the_tokenizers_library(file) -> None:
     special = [name for name, kind in zip(names, kinds, strict=True) if kind == gguf_model.CONTROL]
     theirs.add_special_tokens([AddedToken(one, special=True, normalized=False) for one in special])
     ours = gguf_model.tokenizer(file)
+    assert isinstance(ours, ByteLevelTokenizer)
     for text in installed_texts().values():
         assert ours.encode(text).tolist() == theirs.encode(text).ids
 
@@ -59,9 +61,9 @@ def test_a_conversation_is_what_the_files_own_template_makes_of_it(file, opened)
     assert chat_prompt(messages, SYSTEM, opened) == want
 
 
-@pytest.mark.peer("19", "`released.model`", "`LlamaForCausalLM`", "float32 2e-4", "logits, text")
-def test_scores_and_greedy_text_are_those_of_hugging_faces_llama() -> None:
-    ours, tokenizer = released.model()
+@pytest.mark.peer("19", "`from_gguf`", "`LlamaForCausalLM`", "float32 2e-4", "logits, text")
+def test_scores_and_greedy_text_are_those_of_hugging_faces_llama(file) -> None:
+    ours, tokenizer = from_gguf(file)
     config = LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=576, intermediate_size=1536, num_hidden_layers=30,
         num_attention_heads=9, num_key_value_heads=3, rms_norm_eps=1e-5, tie_word_embeddings=True,
