@@ -1,4 +1,4 @@
-"""How the tests run notebooks: short training, and what is not compared without the model."""
+"""The tests' kernels: short training, and no comparison of the model's outputs without it."""
 
 import warnings
 from pathlib import Path
