@@ -5,7 +5,7 @@ Of the first two, a model released in 2024 may have seen copies; the third was w
 
 import pydoc_data.topics
 from functools import cache
-from importlib.util import find_spec
+from importlib.metadata import distribution
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -20,7 +20,8 @@ def installed_texts() -> dict[str, str]:
         Python's own help on classes and assertions (PSF licence); "course", prose of this course,
         kept as it stood in November 2026.
     """
-    described = _home_of("sklearn") / "datasets" / "descr"
+    # Found without an import, which takes its time.
+    described = Path(str(distribution("scikit-learn").locate_file("sklearn/datasets/descr")))
     topics = pydoc_data.topics.topics
     return {
         "sklearn": "".join(
@@ -30,11 +31,3 @@ def installed_texts() -> dict[str, str]:
         "help": topics["class"] + topics["assert"],
         "course": (HERE / "course_prose.txt").read_text(encoding="utf-8"),
     }
-
-
-def _home_of(name: str) -> Path:
-    """Return where a package is, which need not be imported: that takes its time."""
-    found = find_spec(name)
-    assert found is not None
-    assert found.origin is not None
-    return Path(found.origin).parent

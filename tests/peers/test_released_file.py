@@ -5,12 +5,13 @@ import jinja2
 import pytest
 import torch
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import LlamaForCausalLM
 
+from benchmarks.peers.transformers_llama import transformers_model
 from course_utils import model_file
 from course_utils.conversation.dialogue import SYSTEM
 from course_utils.data import ByteLevelTokenizer, installed_texts
-from course_utils.models import chat_prompt, generate, to_llama
+from course_utils.models import chat_prompt, generate
 from course_utils.models.released import gguf_model
 from course_utils.models.released.gguf_file import read_gguf
 from course_utils.models.released.gguf_model import from_gguf
@@ -64,16 +65,8 @@ def test_a_conversation_is_what_the_files_own_template_makes_of_it(file, opened)
 @pytest.mark.peer("19", "`from_gguf`", "`LlamaForCausalLM`", "float32 2e-4", "logits, text")
 def test_scores_and_greedy_text_are_those_of_hugging_faces_llama(file) -> None:
     ours, tokenizer = from_gguf(file)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=576, intermediate_size=1536, num_hidden_layers=30,
-        num_attention_heads=9, num_key_value_heads=3, rms_norm_eps=1e-5, tie_word_embeddings=True,
-        rope_parameters={"rope_type": "default", "rope_theta": 1e5}, max_position_embeddings=8192,
-        eos_token_id=2, pad_token_id=2,
-    )  # fmt: skip
-    with torch.device("meta"):
-        theirs = LlamaForCausalLM(config).eval()
-    theirs.load_state_dict(to_llama(ours.state_dict()), assign=True)
-    theirs.model.rotary_emb = type(theirs.model.rotary_emb)(config)  # its table is no weight
+    theirs = transformers_model(file, ours)
+    assert isinstance(theirs, LlamaForCausalLM)
     prompt = tokenizer.encode("The capital of France is")[None]
     with torch.inference_mode():
         torch.testing.assert_close(ours.logits(prompt), theirs(prompt).logits, atol=2e-4, rtol=0)
