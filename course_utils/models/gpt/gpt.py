@@ -122,6 +122,7 @@ class GPT(nn.Module):
                 room for; the cache is as it was.
         """
         check_some(tokens)
+        check_instance(bool, only_last=only_last)
         if cache is None:
             cache = self.new_cache(len(tokens))
             return self._read(tokens, None, cache, only_last=only_last), cache

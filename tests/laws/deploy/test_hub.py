@@ -268,10 +268,11 @@ def test_nothing_is_lost_when_kernel_server_and_hub_are_killed(hub: Class) -> No
                        "print(check('merge_heads', merge_heads).passed)")  # fmt: skip
         assert said.text == "True\n", said
         kernel, server = eval(one.run("import os; print((os.getpid(), os.getppid()))").text)
-        first = int((hub.folder / "hub" / "pid").read_text())
-        os.kill(first, signal.SIGKILL)
+        pid = hub.folder / "hub" / "pid"
+        first = pid.read_text()
+        os.kill(int(first), signal.SIGKILL)
         assert one.run("print(merge_heads.__name__)").text == "merge_heads\n"  # it goes on
-        until(lambda: int((hub.folder / "hub" / "pid").read_text()) != first)
+        until(lambda: pid.read_text() not in ("", first))  # empty while it is written
         until(lambda: ben.read(path)["cells"][0]["source"] == "# mine")
     os.kill(kernel, signal.SIGKILL)
     until(lambda: passed(ben, path))
