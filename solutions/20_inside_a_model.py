@@ -9,247 +9,172 @@
 #     language: python
 #     name: python3
 # ---
-
-# %% [markdown]
-r"""
-# Look inside a released model
-
-*You will be able to*
-
-1. find the few heads that play a role, over a base rate.
-
-*You need* chapters 13 and 19.
-
-*Core path · further*
-"""
-
 # %%
+from collections import defaultdict
+
 import torch
+from torch.nn import functional as F
+from types import SimpleNamespace
 
-from course_utils import check, hint, interpretability
+from course_utils import attention, data, interpretability
+from course_utils.attention import causal_mask, masked_softmax, merge_heads
+from course_utils.interpretability import mean_ablate, role_share, without_key, logit_lens, direct_attribution, copying_score, composition_score, attention_entropy, rank_correlation
 
-# %% [markdown]
-r"""
-### Exercise: TODO
+# %%
+EPS = 1e-5  # what the norms of this model add under their roots
+def unchanged(part, layer, x):
+    """Leave every part as it is."""
+    return x
 
-*Difficulty · importance · minutes*
 
-TODO: the task of `role_share(weights, chosen)`.
-"""
+def taps(x, edit=unchanged, layer=0, start=0, past=None):
+    """Run the stream (B, T, 576) through the layers from `layer` on, keeping what each part returns.
 
-# %% exercise="role_share"
-def role_share(weights, chosen):
-    ### BEGIN SOLUTION: TODO, what to do
-    length = weights.shape[-1]
-    if weights.shape[-2] != length or chosen.shape != (length, length):
-        raise ValueError(f'weights must be square in the last two axes, and chosen of their size, got {tuple(weights.shape)} and {tuple(chosen.shape)}')
-    seen = chosen.tril()
-    counted = seen.any(dim=-1)
-    if not counted.any():
-        return (weights.new_zeros(weights.shape[:-2]), 0.0)
-    share = (weights * seen).sum(dim=-1)[..., counted].mean(dim=-1)
-    equal = seen.sum(dim=-1) / torch.arange(1, length + 1, device=seen.device)
-    return (share, equal[counted].double().mean().item())
-    ### END SOLUTION
+    `edit(part, layer, x)` may change it. The tokens are at positions `start` and behind; the keys
+    and values of those before are in `past`, which an earlier call has kept.
+    """
+    kept, end = defaultdict(dict), start + x.shape[1]
+    places, visible = torch.arange(start, end), causal_mask(x.shape[1], end, start)
+
+    def part(name, number, x):
+        kept[name][number] = x = edit(name, number, x)
+        return x
+
+    for number, one in enumerate(model.layers[layer:], layer):
+        rows = one.attention.in_proj(one.attention_norm(x)).unflatten(-1, (15, 64))
+        query, key, value = rows.transpose(1, 2).split([9, 3, 3], dim=1)
+        query, key = model.positions.rotate(query, key, places, places)
+        query, key = part("queries", number, query), part("keys", number, key)
+        value = part("values", number, value)
+        if start:
+            before = (past[name][number][..., :start, :] for name in ("keys", "values"))
+            before = (one.expand(len(x), -1, -1, -1) for one in before)
+            key, value = (torch.cat(pair, dim=2) for pair in zip(before, (key, value), strict=True))
+        key, value = (one.repeat_interleave(3, dim=1) for one in (key, value))
+        weights = part("weights", number, masked_softmax(query @ key.mT / 8, visible))
+        heads = part("heads", number, weights @ value)
+        x = x + one.attention.out_proj(merge_heads(heads))
+        x = part("state", number, x + one.feed_forward(one.feed_forward_norm(x)))
+    return model.out(model.last_norm(x)), kept
+
+
+def read(tokens, edit=unchanged):
+    """Run the model on tokens (B, T) of one length."""
+    return taps(model.token(tokens), edit)
+# %%
+def five_texts():
+    """Return the tokens (256,) of five texts by name."""
+    text = {name: tokenizer.encode(one) for name, one in data.installed_texts().items()}
+    begins = {"housing": ("sklearn", 0), "network": ("sklearn", 700), "classes": ("help", 0), "course": ("course", 0), "more course": ("course", 600)}
+    return {name: text[where][begin : begin + 256] for name, (where, begin) in begins.items()}
+
+
+def roles(weights, tokens):
+    """Return what share of its weight each head (..., T, T) puts on keys of three roles."""
+    length = len(tokens)
+    rows, columns = torch.arange(length)[:, None], torch.arange(length)
+    same = torch.zeros(length, length, dtype=torch.bool)
+    same[:, 1:] = tokens[:, None] == tokens[:-1]
+    chosen = {"first": columns == 0, "previous": columns == rows - 1, "induction": same & (columns <= rows)}
+    return {
+        name: role_share(weights, (which & (rows >= 32)).expand(length, length))
+        for name, which in chosen.items()
+    }
+
+
+def token_losses(tokens, scores):
+    """Return the loss at each position (T - 1,) of one text."""
+    return F.cross_entropy(scores[0, :-1], tokens[1:], reduction="none")
+
+
+def heads_set_to(means, heads):
+    """Return an edit that sets heads, given as pairs (layer, head), to their rows of `means` (30, 9, 64)."""
+    listed = defaultdict(list)
+    for layer, head in heads:
+        listed[layer].append(head)
+
+    def edit(part, layer, x):
+        if part == "heads" and layer in listed:
+            return mean_ablate(x, listed[layer], means[layer][None, :, None])
+        return x
+
+    return edit
+
+
+def stacked(kept, name):
+    """Return a part of all layers as one tensor (B, 30, …)."""
+    return torch.stack(list(kept[name].values()), dim=1)
+
+
+def words():
+    """Return the tokens that are a space and a lower-case word of three letters or more."""
+    names = ((i, tokenizer.decode([i])) for i in range(1000, 20000))
+    return [i for i, name in names if name[:1] == " " and len(name) > 3 and name[1:].isalpha() and name.islower()]
+
+
+def repeated_words(length, seed):
+    """Return a line end and then random words (1 + 2 length,), the second half like the first."""
+    known = torch.tensor(words())
+    drawn = torch.randperm(len(known), generator=torch.Generator().manual_seed(seed))[:length]
+    return torch.cat([tokenizer.encode("\n"), known[drawn], known[drawn]])
 
 
 # %%
-check("role_share", role_share)
-
-# %% [markdown]
-r"""
-### Exercise: TODO
-
-*Difficulty · importance · minutes*
-
-TODO: the task of `without_key(weights, key)`.
-"""
-
-# %% exercise="without_key"
-def without_key(weights, key):
-    ### BEGIN SOLUTION: TODO, what to do
-    if not 0 <= key < weights.shape[-1]:
-        raise ValueError(f'key must be in 0 … {weights.shape[-1] - 1}, got {key}')
-    others = torch.arange(weights.shape[-1], device=weights.device) != key
-    kept = weights * others
-    left = kept.sum(dim=-1, keepdim=True)
-    return kept / torch.where(left > 0, left, 1.0)
-    ### END SOLUTION
+def two_runs(template, count, seed=0):
+    """Return sentences of two names as tokens (N, T), with the other name repeated, and places."""
+    drawn = data.two_names(template, count, seed)
+    clean, other = (torch.stack([tokenizer.encode(getattr(one, kind)) for one in drawn]) for kind in ("text", "other"))
+    taker, giver = (torch.cat([tokenizer.encode(" " + getattr(one, kind)) for one in drawn]) for kind in ("object", "subject"))
+    places = (clean == giver[:, None]).int()
+    return SimpleNamespace(
+        tokens=clean, other=other, object=taker, subject=giver, end=clean.shape[1] - 1,
+        second=clean.shape[1] - 1 - places.flip(1).argmax(1), first=places.argmax(1),
+        named=(clean == taker[:, None]).int().argmax(1),
+    )
 
 
-# %%
-check("without_key", without_key)
-
-# %% [markdown]
-r"""
-### Exercise: TODO
-
-*Difficulty · importance · minutes*
-
-TODO: the task of `mean_ablate(outputs, heads, reference)`.
-"""
-
-# %% exercise="mean_ablate"
-def mean_ablate(outputs, heads, reference):
-    ### BEGIN SOLUTION: TODO, what to do
-    num_heads, d = (outputs.shape[1], outputs.shape[3])
-    if (reference.shape[1], reference.shape[3]) != (num_heads, d):
-        raise ValueError(f'reference must have {num_heads} heads of width {d}, got shape {tuple(reference.shape)}')
-    if not reference.shape[0] * reference.shape[2]:
-        raise ValueError(f'reference must hold a token, got shape {tuple(reference.shape)}')
-    if (wrong := [head for head in heads if not 0 <= head < num_heads]):
-        raise ValueError(f'heads must be in 0 … {num_heads - 1}, got {wrong[0]}')
-    ablated = outputs.clone()
-    listed = sorted(set(heads))
-    ablated[:, listed] = reference.mean(dim=(0, 2))[listed].unsqueeze(1)
-    return ablated
-    ### END SOLUTION
+def difference(scores, runs):
+    """Return how much more the object's name scores than the subject's at the end (N,)."""
+    last = scores[:, -1]
+    return (last.gather(1, runs.object[:, None]) - last.gather(1, runs.subject[:, None]))[:, 0]
 
 
-# %%
-check("mean_ablate", mean_ablate)
-
-# %% [markdown]
-r"""
-### Exercise: TODO
-
-*Difficulty · importance · minutes*
-
-TODO: the task of `composition_score(W_V, W_O, W_in, W_other)`.
-"""
-
-# %% exercise="composition_score"
-def composition_score(W_V, W_O, W_in, W_other):
-    ### BEGIN SOLUTION: TODO, what to do
-    (d, d_v), d_k = (W_V.shape, W_in.shape[1])
-    wanted = {'W_O': (W_O, (d_v, d)), 'W_in': (W_in, (d, d_k)), 'W_other': (W_other, (d, d_k))}
-    for name, (matrix, shape) in wanted.items():
-        if matrix.shape != shape:
-            raise ValueError(f'{name} must have shape {shape}, got {tuple(matrix.shape)}')
-    writes, reads = (W_V @ W_O, W_in @ W_other.mT)
-    size = (writes.norm() * reads.norm()).item()
-    return (writes @ reads).norm().item() / size if size else 0.0
-    ### END SOLUTION
+def attributed(kept, runs):
+    """Return the direct parts of that difference: heads (N, 30, 9), feed-forward (N, 30), embedding (N,)."""
+    heads, state = stacked(kept, "heads")[..., -1, :], stacked(kept, "state")[:, :, -1]
+    W_O = torch.stack([one.attention.out_proj.weight.mT for one in model.layers]).unflatten(1, (9, 64))
+    unembed, gain = model.out.weight, model.last_norm.weight
+    direction = unembed[runs.object] - unembed[runs.subject]
+    found = direct_attribution(heads, W_O, state[:, -1], gain, direction, EPS)
+    embedding = model.token(runs.tokens[:, -1])
+    streams = torch.cat([embedding[:, None], state], dim=1)
+    attention_out = torch.einsum("bnhk,nhkd->bnd", heads, W_O)
+    fed = streams.diff(dim=1) - attention_out
+    size = (state[:, -1].square().mean(-1) + EPS).sqrt()
+    projected = lambda x: ((x * gain) * direction.unsqueeze(1)).sum(-1) / size[:, None]
+    return found, projected(fed), projected(embedding[:, None])[:, 0]
 
 
-# %%
-check("composition_score", composition_score)
+def heads_at_end(kept, runs, replaced):
+    """Return the difference (N, 30, 9) where one head at a time is replaced at the end.
 
-# %% [markdown]
-r"""
-### Exercise: TODO
+    `replaced` (N or 1, 30, 9, 64) holds what each head returns there instead.
+    """
+    table, count = torch.zeros(len(runs.tokens), 30, 9), len(runs.tokens)
+    several = SimpleNamespace(object=runs.object.repeat(9), subject=runs.subject.repeat(9))
+    past = {name: {n: one.repeat(9, 1, 1, 1) for n, one in kept[name].items()} for name in ("keys", "values")}
+    streams = {**{n + 1: one for n, one in kept["state"].items()}, 0: model.token(runs.tokens)}
+    for layer in range(30):
 
-*Difficulty · importance · minutes*
+        def edit(part, number, x):
+            if part == "heads" and number == layer:
+                x = x.unflatten(0, (9, count)).clone()
+                for head in range(9):
+                    x[head, :, head, 0] = replaced[:, layer, head]
+                x = x.flatten(0, 1)
+            return x
 
-TODO: the task of `logit_lens(states, gain, unembed, token, eps)`.
-"""
-
-# %% exercise="logit_lens"
-def logit_lens(states, gain, unembed, token, eps):
-    ### BEGIN SOLUTION: TODO, what to do
-    d = states.shape[-1]
-    if gain.shape != (d,) or unembed.dim() != 2 or unembed.shape[1] != d:
-        raise ValueError(f'gain and unembed must have shapes ({d},) and (V, {d}), got {tuple(gain.shape)} and {tuple(unembed.shape)}')
-    if not 0 <= token < len(unembed):
-        raise ValueError(f'token must be in 0 … {len(unembed) - 1}, got {token}')
-    logits = F.rms_norm(states, (d,), gain, eps) @ unembed.mT
-    rank = (logits > logits[..., token, None]).sum(dim=-1)
-    return (rank, logits.log_softmax(dim=-1)[..., token])
-    ### END SOLUTION
-
-
-# %%
-check("logit_lens", logit_lens)
-
-# %% [markdown]
-r"""
-### Exercise: TODO
-
-*Difficulty · importance · minutes*
-
-TODO: the task of `direct_attribution(head_outputs, W_O, final_state, gain, direction, eps)`.
-"""
-
-# %% exercise="direct_attribution"
-def direct_attribution(head_outputs, W_O, final_state, gain, direction, eps):
-    ### BEGIN SOLUTION: TODO, what to do
-    if head_outputs.dim() != 4 or W_O.dim() != 4 or W_O.shape[:3] != head_outputs.shape[1:]:
-        raise ValueError(f'head_outputs and W_O must have shapes (B, n, H, d_k) and (n, H, d_k, d), got {tuple(head_outputs.shape)} and {tuple(W_O.shape)}')
-    batch, d = (len(head_outputs), W_O.shape[-1])
-    written = torch.einsum('bnhk,nhkd->bnhd', head_outputs, W_O)
-    size = (final_state.square().mean(dim=-1) + eps).sqrt()
-    return torch.einsum('bnhd,bd->bnh', written * gain, direction) / size.view(-1, 1, 1)
-    ### END SOLUTION
-
-
-# %%
-check("direct_attribution", direct_attribution)
-
-# %% [markdown]
-r"""
-### Exercise: TODO
-
-*Difficulty · importance · minutes*
-
-TODO: the task of `patch_grid(run, clean, corrupt)`.
-"""
-
-# %% exercise="patch_grid"
-def patch_grid(run, clean, corrupt):
-    ### BEGIN SOLUTION: TODO, what to do
-    if clean.shape != corrupt.shape:
-        raise ValueError(f'clean and corrupt must be equally long, got {len(clean)} and {len(corrupt)} tokens')
-    (best, states), (worst, _) = (_ran(run, clean), _ran(run, corrupt))
-    grid = states.new_zeros(states.shape[:2])
-    if best == worst:
-        return grid
-    for layer in range(states.shape[0]):
-        for position in range(states.shape[1]):
-            value, _ = run(corrupt, layer=layer, position=position, state=states[layer, position])
-            grid[layer, position] = (value - worst) / (best - worst)
-    return grid
-    ### END SOLUTION
-
-
-# %%
-check("patch_grid", patch_grid)
-
-# %% [markdown]
-r"""
-### Exercise: TODO
-
-*Difficulty · importance · minutes*
-
-TODO: the task of `copying_score(source, W_V, W_O, unembed)`.
-"""
-
-# %% exercise="copying_score"
-def copying_score(source, W_V, W_O, unembed):
-    ### BEGIN SOLUTION: TODO, what to do
-    (num_tokens, d), d_v = (source.shape, W_V.shape[1])
-    wanted = {'W_V': (W_V, (d, d_v)), 'W_O': (W_O, (d_v, d)), 'unembed': (unembed, (num_tokens, d))}
-    for name, (matrix, shape) in wanted.items():
-        if matrix.shape != shape:
-            raise ValueError(f'{name} must have shape {shape}, got {tuple(matrix.shape)}')
-    if not num_tokens:
-        raise ValueError(f'source must hold a token, got shape {tuple(source.shape)}')
-    read = (source - source.mean(dim=0)) @ W_V
-    written = W_O @ (unembed - unembed.mean(dim=0)).mT
-    values = torch.linalg.eigvals(written @ read)
-    size = values.abs().sum().item()
-    return values.real.sum().item() / size if size else 0.0
-    ### END SOLUTION
-
-
-# %%
-check("copying_score", copying_score)
-
-# %% [markdown]
-r"""
-## Yours
-"""
-
-# %% [markdown]
-r"""
-## Recap
-"""
+        stream = streams[layer][:, -1:].repeat(9, 1, 1)
+        scores, _ = taps(stream, edit, layer, runs.end, past)
+        table[:, layer] = difference(scores, several).view(9, count).T
+    return table

@@ -23,6 +23,7 @@ from course_utils.data.text import (
     random_windows,
 )
 from course_utils.data.tokenizer import END, FIRST_SYMBOL, PAD, START, UNKNOWN, CharacterTokenizer
+from course_utils.data.two_names import TwoNames, two_names
 
 __all__ = [
     "ALPHABET",
@@ -41,6 +42,7 @@ __all__ = [
     "Digits",
     "Pairs",
     "Scenes",
+    "TwoNames",
     "WrittenDate",
     "caption",
     "character_text",
@@ -58,5 +60,6 @@ __all__ = [
     "sample_dates",
     "scenes",
     "shifted",
+    "two_names",
     "write_date",
 ]

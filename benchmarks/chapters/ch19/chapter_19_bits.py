@@ -12,7 +12,8 @@ one core:
 import torch
 from torch import Tensor
 
-from benchmarks.chapters.ch19.notebook import NUM_TOKENS, definitions, opened, text_tokens
+from benchmarks.chapters.ch19.model_texts import NUM_TOKENS, opened, text_tokens
+from benchmarks.chapters.definitions import definitions
 from benchmarks.recording import Row, Script, each
 from course_utils.model_file import SHA256
 from course_utils.models import quantize_blocks
@@ -42,7 +43,7 @@ def main() -> None:
     """Run from the command line."""
     script = Script(__file__, __doc__)
     file, weights = opened()
-    tokens, loss = text_tokens(file, NUM_TOKENS), definitions(*NAMES)["text_loss"]
+    tokens, loss = text_tokens(file, NUM_TOKENS), definitions("19", *NAMES)["text_loss"]
 
     def row(kind: str, bits: int, block: int, parts: tuple[str, ...]) -> Row:
         made, wrong, all_of_it = dict(weights), 0.0, 0.0

@@ -13,7 +13,8 @@ import transformers
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks.chapters.ch19.notebook import NUM_TOKENS, definitions, opened, text_tokens
+from benchmarks.chapters.ch19.model_texts import NUM_TOKENS, opened, text_tokens
+from benchmarks.chapters.definitions import definitions
 from benchmarks.peers.transformers_llama import transformers_model
 from benchmarks.recording import Row, Script, each
 from course_utils.model_file import SHA256
@@ -42,7 +43,7 @@ def main() -> None:
     script = Script(__file__, __doc__)
     file, weights = opened()
     wide = {name: one.double() for name, one in weights.items()}
-    found = definitions(*NAMES)
+    found = definitions("19", *NAMES)
     read, norms = found["read_tokens"], {"norm": norm_rounded, "last_norm": norm_rounded}
     as_theirs = found["ported"]({"rotate": rotate_rounded, **norms})
     theirs = transformers_model(file, released.model().model)

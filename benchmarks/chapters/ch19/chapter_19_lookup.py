@@ -11,7 +11,7 @@ import time
 
 import torch
 
-from benchmarks.chapters.ch19.notebook import definitions
+from benchmarks.chapters.definitions import definitions
 from benchmarks.recording import Row, Script, each
 from course_utils.conversation.dialogue import SYSTEM
 from course_utils.data import installed_texts
@@ -42,7 +42,7 @@ NUM_TOKENS = 40
 def main() -> None:
     """Run from the command line."""
     script = Script(__file__, __doc__, rounds=1)
-    made, found = released.model(), definitions("with_drafts", "token_by_token")
+    made, found = released.model(), definitions("19", "with_drafts", "token_by_token")
 
     def row(name: str, shortest: int, longest: int, drafts: int) -> Row:
         prompt = made.tokenizer.encode(PROMPTS[name])

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.chapters.ch19.notebook import NUM_TOKENS, definitions, opened, text_tokens
+from benchmarks.chapters.ch19.model_texts import NUM_TOKENS, opened, text_tokens
+from benchmarks.chapters.definitions import definitions
 from benchmarks.recording import Row, Script, each
 from course_utils.model_file import SHA256
 from course_utils.models import gated_feed_forward
@@ -21,6 +22,7 @@ from course_utils.models.released.gguf_file import GGUFFile
 from course_utils.positions import rope_interleaved, rope_split_halves
 
 NOTEBOOK = definitions(
+    "19",
     *("RIGHT", "split", "attend", "read_tokens", "text_loss", "reordered", "layer_norm"),
     *("PORTS", "ported"),
 )

@@ -9,7 +9,7 @@ core:
 
 import random
 
-from benchmarks.chapters.ch19.notebook import continued
+from benchmarks.chapters.ch19.model_texts import continued
 from benchmarks.recording import Row, Script, each
 from course_utils.conversation.dialogue import SYSTEM
 from course_utils.model_file import SHA256

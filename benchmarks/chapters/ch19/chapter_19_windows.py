@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks.chapters.ch19.notebook import opened, text_tokens
+from benchmarks.chapters.ch19.model_texts import opened, text_tokens
 from benchmarks.recording import Row, Script, each
 from course_utils.measure import windowed_loss
 from course_utils.model_file import SHA256

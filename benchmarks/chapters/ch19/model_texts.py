@@ -1,37 +1,17 @@
-"""The definitions of chapter 19's notebook: its records measure the code that the reader sees."""
-
-import ast
-from typing import Any
+"""The released model's file and the texts of chapter 19's records, and what the model writes."""
 
 import torch
 from torch import Tensor
 
 from course_utils import model_file
 from course_utils.data import installed_texts
-from course_utils.environment import ROOT
 from course_utils.models import generate
 from course_utils.models.chat import END
 from course_utils.models.released import gguf_model
 from course_utils.models.released.gguf_file import GGUFFile, read_gguf
 from course_utils.models.released.gguf_model import Released
-from tools.notebooks.files import sources_by_number
 
 NUM_TOKENS = 300
-
-
-def definitions(*wanted: str) -> dict[str, Any]:
-    """Return functions and constants of the notebook by name."""
-    source = sources_by_number(ROOT)["19"]
-    tree = ast.parse(source.read_text(encoding="utf-8"))
-    kept = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [node]
-        names = {getattr(one, "name", getattr(one, "id", None)) for one in targets}
-        if names & {*wanted}:
-            kept.append(node)
-    space: dict[str, Any] = {}
-    exec(compile(ast.Module(kept, []), str(source), "exec"), space)
-    return space
 
 
 def opened() -> tuple[GGUFFile, dict[str, Tensor]]:
