@@ -8,7 +8,7 @@ from tools.notebooks.files import sources_by_number
 
 
 def definitions(chapter: str, *wanted: str, **given: Any) -> dict[str, Any]:
-    """Return functions and constants of a notebook by name.
+    """Return functions and constants of a notebook by name, with the functions that they call.
 
     Args:
         chapter: Its number, in two digits.
@@ -17,12 +17,23 @@ def definitions(chapter: str, *wanted: str, **given: Any) -> dict[str, Any]:
     """
     source = sources_by_number(ROOT)[chapter]
     tree = ast.parse(source.read_text(encoding="utf-8"))
-    kept = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [node]
-        names = {getattr(one, "name", getattr(one, "id", None)) for one in targets}
-        if names & {*wanted}:
-            kept.append(node)
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    names, found = set(wanted), set[str]()
+    while names - found:
+        found |= names
+        called = [functions[name] for name in names & functions.keys()]
+        names = {one.id for node in called for one in ast.walk(node) if isinstance(one, ast.Name)}
+        names &= functions.keys()
+    kept = [node for node in tree.body if _is_import(node) or _names(node) & found]
     space: dict[str, Any] = dict(given)
     exec(compile(ast.Module(kept, []), str(source), "exec"), space)
     return space
+
+
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _names(node: ast.stmt) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node]
+    return {getattr(one, "name", getattr(one, "id", "")) for one in targets}
