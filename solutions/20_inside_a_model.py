@@ -299,13 +299,16 @@ Chapter 13's toy had a start token, and its value was *longer* than the others. 
 """
 
 # %% mystnb={"image": {"alt": "Above, the share on the first token by layer, mean of nine heads: 0 to 0.2 up to layer 11, 0.3 to 0.7 from layer 12 on. Below, on a logarithmic scale, the length of the first token's stream over the others' mean: below 10 in layers 0 and 1, rising to about 5, at layer 11 jumping to more than 100, and falling at the last two layers."}}
-figure, (above, below) = plt.subplots(2, 1, figsize=(plotting.WIDTH, 4.2), sharex=True)
-plotting.headline(figure, "Behind layer 11 the first token's stream\nis over a hundred times as long, and heads rest")
+above, below = plotting.new_panels(
+    "Behind layer 11 the first token's stream is\nover a hundred times as long, and heads rest",
+    "layer", ["share on token 0", "length over\nthe others' mean"], height=4.2,
+)  # fmt: skip
 for run in atlas:
-    above.plot(torch.tensor(run["first"]).mean(1), color=plotting.BLUE, linewidth=1)
-    below.semilogy(run["first state's length"], color=plotting.BLUE, linewidth=1)
-above.set(ylabel="share on token 0", ylim=(0, 1))
-below.set(ylabel="length over\nthe others' mean", xlabel="layer (five texts)")
+    shares, lengths = torch.tensor(run["first"]).mean(1), run["first state's length"]
+    plotting.line(above, range(30), shares, run["text"], "blue", linewidth=1)
+    plotting.line(below, range(30), lengths, run["text"], "blue", linewidth=1)
+above.set(ylim=(0, 1))
+below.set(yscale="log")
 _ = below.axhline(1, color=plotting.QUIET)
 
 # %%
@@ -1112,16 +1115,19 @@ def one_sentence_patched():
 
 
 # %% mystnb={"image": {"alt": "A map of layers by positions. In the column of the second name the restored share is 1 up to layer 18, falls in two steps at layers 19 to 20 and at 23; in the last column it rises in the same two steps. The columns between stay near 0."}}
-figure, axes = plt.subplots(figsize=(plotting.WIDTH, 3.6))
-plotting.headline(figure, "The name travels in two steps,\nat layers 19 to 20 and at layer 23")
-for number, run in enumerate(named):
+axes = plotting.new_figure(
+    "The name travels in two steps,\nat layers 19 to 20 and at layer 23",
+    "state patched behind layer", "share of the answer restored",
+)  # fmt: skip
+for run in named:
     grid = torch.tensor(run["grid"])
-    for column, colour in ((0, plotting.BLUE), (-1, plotting.ORANGE)):
-        axes.plot(grid[:, column], color=colour, linewidth=1.2)
-    between = axes.plot(grid[:, 1:-1].amax(1), color=plotting.QUIET, linewidth=1)
-axes.set(xlabel="state patched behind layer", ylabel="share of the answer restored")
-for text, at, colour in (("at the second name", (1, 0.88), plotting.BLUE), ("at the end", (24, 0.72), plotting.ORANGE), ("largest in between", (1, 0.1), plotting.INK)):
-    _ = axes.text(*at, text, color=colour)
+    last = run is named[-1]
+    for name, column, colour, at in (
+        ("at the second name", grid[:, 0], "blue", (1, 0.88)),
+        ("at the end", grid[:, -1], "orange", (24.5, 0.75)),
+        ("largest in between", grid[:, 1:-1].amax(1), "green", (1, 0.12)),
+    ):
+        plotting.line(axes, range(30), column, name, colour, at if last else None, linewidth=1)
 
 # %%
 for run in named:

@@ -69,6 +69,6 @@ def composition_score(
     for name, (matrix, shape) in wanted.items():
         if matrix.shape != shape:
             raise ValueError(f"{name} must have shape {shape}, got {tuple(matrix.shape)}")
-    writes, reads = W_V @ W_O, W_in @ W_other.mT
-    size = (writes.norm() * reads.norm()).item()
-    return (writes @ reads).norm().item() / size if size else 0.0
+    size = ((W_V @ W_O).norm() * (W_in @ W_other.mT).norm()).item()
+    both = W_V @ (W_O @ W_in) @ W_other.mT  # without a product of two d × d matrices
+    return both.norm().item() / size if size else 0.0
