@@ -266,7 +266,7 @@ EXERCISE = exercise(
                 "result = torch.where(left > 0, kept / divisor, 1.0)",
                 "result = torch.where((left > 0) | ~table.any(-1, keepdim=True), kept / divisor, table)"),
         mistake("a small remainder taken for nothing", "Rows of which little is left became zeros, or were not "
-                "divided. However little it is, the scores say how the others share it: which remainder alone is nothing?",
+                "divided. However little is left, the scores say how the others share it: which rest alone is nothing?",
                 *(f"result = torch.where(left > {size}, kept / divisor, 0.0)" for size in (1e-12, 1e-9, 1e-8, 1e-6)),
                 *(f"divisor = torch.where(left > {size}, left, 1.0)" for size in (1e-12, 1e-9, 1e-8, 1e-6)),
                 "result = torch.where(table[..., key : key + 1] > 0.999, 0.0, kept / divisor)",
