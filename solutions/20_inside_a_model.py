@@ -30,47 +30,62 @@ from course_utils import check, hint, interpretability
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `role_share`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `role_share(weights, chosen)`.
+Write `role_share(weights, chosen) -> (share, base)`.
+
+- `weights` is `(..., L, L)` and causal: query $i$ sees keys 0 to $i$. `chosen` is `(L, L)`, bool: `chosen[i, j]` says that key $j$ plays the role for query $i$. Keys behind their query ($j > i$) do not count.
+- `share` is `(...)`, in the dtype of `weights`: add up each query's weight on its chosen keys, and average over the queries that have a chosen key, also where its weight is 0.
+- `base`, a Python float: over the same queries, the mean of (chosen keys seen) / $(i + 1)$, the share of equal weights.
+- Without such a query, `share` is zeros and `base` is 0.0.
+
+Take the weights as they are: rows need not sum to 1. No gradient is needed.
 """
+
 
 # %% exercise="role_share"
 def role_share(weights, chosen):
-    ### BEGIN SOLUTION: TODO, what to do
-    length = weights.shape[-1]
-    if weights.shape[-2] != length or chosen.shape != (length, length):
-        raise ValueError(f'weights must be square in the last two axes, and chosen of their size, got {tuple(weights.shape)} and {tuple(chosen.shape)}')
+    """Return a head's mean weight on the chosen keys, and what equal weights would put there."""
+    ### BEGIN SOLUTION: Average over the queries that see a chosen key; of no queries, return 0.
     seen = chosen.tril()
     counted = seen.any(dim=-1)
     if not counted.any():
-        return (weights.new_zeros(weights.shape[:-2]), 0.0)
+        return weights.new_zeros(weights.shape[:-2]), 0.0
     share = (weights * seen).sum(dim=-1)[..., counted].mean(dim=-1)
-    equal = seen.sum(dim=-1) / torch.arange(1, length + 1, device=seen.device)
-    return (share, equal[counted].double().mean().item())
+    equal = seen.sum(dim=-1).double() / torch.arange(1, len(seen) + 1)
+    return share, equal[counted].mean().item()
     ### END SOLUTION
 
 
 # %%
 check("role_share", role_share)
+# hint("role_share")
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `without_key`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `without_key(weights, key)`.
+Write `without_key(weights, key) -> weights`: the weights that the same scores give where no query may see one key.
+
+- `weights` is `(..., L, S)`; each row comes from a softmax or is all 0. `key` is an int from 0 to $S - 1$. The result has the same shape.
+- The key's weights are 0; the others are divided by what is left of their row.
+- A row that has nothing left is zeros.
+- A key may hold all but $10^{-13}$ of a row in float64. The others then share the rest, to six digits.
+- It may be used in training: gradients are finite everywhere, also in rows of zeros, and right where all weights are positive.
+
+Leave the given weights as they are.
 """
+
 
 # %% exercise="without_key"
 def without_key(weights, key):
-    ### BEGIN SOLUTION: TODO, what to do
-    if not 0 <= key < weights.shape[-1]:
-        raise ValueError(f'key must be in 0 … {weights.shape[-1] - 1}, got {key}')
-    others = torch.arange(weights.shape[-1], device=weights.device) != key
+    """Return the weights that the same scores give where no query may see one key."""
+    ### BEGIN SOLUTION: Set the key's weights to 0 and divide by the sum of the others, if it is not 0.
+    others = torch.arange(weights.shape[-1]) != key
     kept = weights * others
     left = kept.sum(dim=-1, keepdim=True)
     return kept / torch.where(left > 0, left, 1.0)
@@ -79,54 +94,65 @@ def without_key(weights, key):
 
 # %%
 check("without_key", without_key)
+# hint("without_key")
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `mean_ablate`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `mean_ablate(outputs, heads, reference)`.
+Write `mean_ablate(outputs, heads, reference) -> outputs`.
+
+- `outputs` is `(B, H, L, d)`, weights times values of $H$ heads; `reference` is `(N, H, M, d)`, the same heads on other texts. $N$ and $M$ may differ from $B$ and $L$.
+- `heads` is a list of ints from 0 to $H - 1$. It may be empty, and a head that it repeats is ablated like any other.
+- Each listed head's output becomes, in every text and at every position, that head's mean over the $N$ texts and $M$ positions of `reference`: a vector of $d$ numbers. The other heads stay.
+- The result is a new tensor, also where `heads` is empty: whoever writes into it changes neither input.
+- The gradient of the other heads is the identity, that of the listed ones 0. With respect to `reference`, none is asked.
 """
+
 
 # %% exercise="mean_ablate"
 def mean_ablate(outputs, heads, reference):
-    ### BEGIN SOLUTION: TODO, what to do
-    num_heads, d = (outputs.shape[1], outputs.shape[3])
-    if (reference.shape[1], reference.shape[3]) != (num_heads, d):
-        raise ValueError(f'reference must have {num_heads} heads of width {d}, got shape {tuple(reference.shape)}')
-    if not reference.shape[0] * reference.shape[2]:
-        raise ValueError(f'reference must hold a token, got shape {tuple(reference.shape)}')
-    if (wrong := [head for head in heads if not 0 <= head < num_heads]):
-        raise ValueError(f'heads must be in 0 … {num_heads - 1}, got {wrong[0]}')
+    """Return the heads' outputs, with each listed head at its mean over the reference."""
+    ### BEGIN SOLUTION: Copy the outputs and write the mean of each listed head into the copy.
+    means = reference.mean(dim=(0, 2))
     ablated = outputs.clone()
-    listed = sorted(set(heads))
-    ablated[:, listed] = reference.mean(dim=(0, 2))[listed].unsqueeze(1)
+    for head in heads:
+        ablated[:, head] = means[head]
     return ablated
     ### END SOLUTION
 
 
 # %%
 check("mean_ablate", mean_ablate)
+# hint("mean_ablate")
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `composition_score`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `composition_score(W_V, W_O, W_in, W_other)`.
+Write `composition_score(W_V, W_O, W_in, W_other) -> float`.
+
+- `W_V` is $(d, d_v)$ and `W_O` is $(d_v, d)$, of an earlier head, which maps a token's row vector $x$ to $x W_V W_O$. `W_in` and `W_other` are $(d, d_k)$, of a later head: for composition with its keys, its $W_K$ and $W_Q$.
+- In Frobenius norms:
+
+$$\frac{\lVert W_V W_O W_\text{in} W_\text{other}^\top \rVert}{\lVert W_V W_O \rVert \cdot \lVert W_\text{in} W_\text{other}^\top \rVert}$$
+
+- The result is a Python float, and 0.0 where either circuit, $W_V W_O$ or $W_\text{in} W_\text{other}^\top$, is 0.
+- Weights may be as small as 0.02, so leave no epsilon in the result.
+
+Rotations (RoPE) and norms are left out. No gradient is needed.
 """
+
 
 # %% exercise="composition_score"
 def composition_score(W_V, W_O, W_in, W_other):
-    ### BEGIN SOLUTION: TODO, what to do
-    (d, d_v), d_k = (W_V.shape, W_in.shape[1])
-    wanted = {'W_O': (W_O, (d_v, d)), 'W_in': (W_in, (d, d_k)), 'W_other': (W_other, (d, d_k))}
-    for name, (matrix, shape) in wanted.items():
-        if matrix.shape != shape:
-            raise ValueError(f'{name} must have shape {shape}, got {tuple(matrix.shape)}')
-    writes, reads = (W_V @ W_O, W_in @ W_other.mT)
+    """Return how much of an earlier head's output a later head's circuit can read."""
+    ### BEGIN SOLUTION: Multiply the two circuits and compare the norms; look at the divisor first.
+    writes, reads = W_V @ W_O, W_in @ W_other.mT
     size = (writes.norm() * reads.norm()).item()
     return (writes @ reads).norm().item() / size if size else 0.0
     ### END SOLUTION
@@ -134,6 +160,7 @@ def composition_score(W_V, W_O, W_in, W_other):
 
 # %%
 check("composition_score", composition_score)
+# hint("composition_score")
 
 # %% [markdown]
 r"""

@@ -143,10 +143,12 @@ EXERCISE = exercise(
                 "together = reads @ writes", "together = writes.mT @ reads.mT"),
         mistake("query for key", "The two matrices of the later head are exchanged: what is fed is on the other side. "
                 "Which of the two meets what the earlier head writes?", "reads = other @ fed.mT",
-                "value, output, fed, other = W_V, W_O, W_other, W_in", "together = writes @ reads.mT", "together = reads @ writes.mT"),
+                "value, output, fed, other = W_V, W_O, W_other, W_in", "together = writes @ reads.mT",
+                "together = reads @ writes.mT"),
         mistake("the earlier head's circuit transposed", "What the earlier head writes and what it reads are "
                 "exchanged. Which of its matrices is the last that a token's vector meets?",
-                "writes = (value @ output).mT", "together = writes.mT @ reads", "together = reads.mT @ writes", "writes = output.mT @ value.mT"),
+                "writes = (value @ output).mT", "together = writes.mT @ reads", "together = reads.mT @ writes",
+                "writes = output.mT @ value.mT"),
         mistake("circuits of head by head", "The matrices of a head were multiplied in an order that leaves d_v × "
                 "d_v, or d_k × d_k. A circuit maps the stream to the stream: which size has it?",
                 "writes = output @ value", "writes = value.mT @ output.mT", "reads = fed.mT @ other",
