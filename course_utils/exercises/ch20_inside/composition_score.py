@@ -175,7 +175,9 @@ EXERCISE = exercise(
                 f"top = {_SVD.format('together', repr('nuc'))}"),
         mistake("mean length of the rows", "The lengths of rows or columns were averaged. All entries of a matrix go "
                 "into one norm.", _normed("{}.norm(dim=-1).mean()"), _normed("{}.norm(dim=0).mean()"),
-                "score = (together.norm(dim=-1) / (writes.norm(dim=-1) * read).clamp(min=1e-30)).mean()"),
+                "score = (together.norm(dim=-1) / (writes.norm(dim=-1) * read).clamp(min=1e-30)).mean()",
+                "score = (together.norm(dim=-1) / (writes.norm(dim=-1) * reads.norm(dim=-1))).mean()",
+                "score = (together.norm(dim=0) / (writes.norm(dim=0) * reads.norm(dim=0))).mean()"),
         mistake("root mean square", "A norm is the root of a sum. With means instead of sums the factors do not "
                 "cancel: there are two in the divisor.", _normed("{}.square().mean().sqrt()"),
                 _normed("{}.square().mean()"), "score = top / safe * W_V.shape[0]"),

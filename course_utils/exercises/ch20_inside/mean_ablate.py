@@ -84,6 +84,19 @@ def mean_ablate(outputs, heads, reference):
     ablated[:, index] = reference.mean((0, 2))[index].unsqueeze(1)
     return ablated
 """
+_LISTED = _INDEXED.replace("reference.mean((0, 2))[index].unsqueeze(1)", "{}").replace("{}", "heads", 1)
+_CHOSEN = """
+def mean_ablate(outputs, heads, reference):
+    chosen = torch.zeros(outputs.shape[1], dtype=torch.bool)
+    chosen[heads] = True
+    return torch.where(chosen[:, None, None], {}, outputs)
+"""
+_STACKED = """
+def mean_ablate(outputs, heads, reference):
+    every = range(outputs.shape[1])
+    parts = [{} if head in heads else outputs[:, head] for head in every]
+    return torch.stack(parts, {})
+"""
 _SET = "ablated[place] = {}"
 
 EXERCISE = exercise(
@@ -151,7 +164,8 @@ EXERCISE = exercise(
                 "filling = means[0]", "filling = means[listed[0]]", "filling = means[listed[-1]]"),
         mistake("the place in the list for the head", "A head got the mean of another: that of its place in the list, "
                 "or of its neighbour. Which number of the list is that of a head?",
-                "filling = means[listed.index(head)]", "filling = means[head - 1]",
+                "filling = means[listed.index(head)]",
+                "place = (slice(None), listed.index(head))", "filling = means[head - 1]",
                 "filling = means[(head + 1) % len(means)]", "filling = means[len(means) - 1 - head]",
                 "listed = list(heads)\nfilling = means.flip(0)[listed.index(head)]"),
         mistake("all others", "The heads that are listed stay, and the others are ablated. Which ones are to be taken "
@@ -206,16 +220,30 @@ EXERCISE = exercise(
         mistake("a mean for each position", "The mean runs over the texts alone, so that each position has one of its "
                 "own. The reference may have another length: over which axes does the mean run?",
                 "filling = texts[:, head].mean(0)", "means = texts.mean(0)",
-                "filling = texts[:, head].mean(0)[: outputs.shape[2]]"),
+                "filling = texts[:, head].mean(0)[: outputs.shape[2]]", _CHOSEN.format("reference.mean(0)"),
+                _CHOSEN.format("reference.mean(0, keepdim=True)"), _STACKED.format("reference[:, head].mean(0)", 1)),
         mistake("a mean for each text", "The mean runs over the positions alone, so that each text has one of its own. "
                 "The reference may be other texts: over which axes does the mean run?",
                 "filling = texts[:, head].mean(1, keepdim=True)", "filling = texts[:, head].mean(1)",
-                "filling = texts.mean(2)[:, head].unsqueeze(1)"),
+                "filling = texts.mean(2)[:, head].unsqueeze(1)",
+                _CHOSEN.format("reference.mean(2, keepdim=True)")),
         mistake("no mean", "The reference's outputs were put in as they are. What is its *mean*?",
                 "filling = texts[:, head]", "filling = texts[0, head]"),
+        mistake("axes that do not fit", "Each listed head has one vector, and it goes to all texts and positions. "
+                "Which axes of size 1 must the means have, so that they stand beside (B, heads, L, d)?",
+                *(_LISTED.format(made) for made in (
+                    "reference.mean((0, 2))[index]", "reference.mean((0, 2))", "reference[:, index].mean((0, 2))",
+                    "reference.mean((0, 2), keepdim=True)", "reference.mean((0, 2))[index].unsqueeze(-1)",
+                    "reference.mean((0, 2)).unsqueeze(1)", "reference.mean(0)[index]", "reference.mean(2)[:, index]")),
+                *(_CHOSEN.format(made) for made in (
+                    "reference.mean((0, 2))", "reference.mean((0, 2))[heads]", "reference.mean((0, 2)).unsqueeze(-1)")),
+                *(_STACKED.format(made, 1) for made in ("reference[:, head].mean((0, 1))",
+                                                        "reference.mean((0, 2))[head]"))),
         mistake("mean over the heads", "The mean runs over the heads. Which axes count texts and positions?",
                 "means = texts.mean((0, 1))", "means = texts.mean((1, 2))", "means = texts.mean(1)",
-                "means = texts.mean((0, 1))\nfilling = means"),
+                "means = texts.mean((0, 1))\nfilling = means", _CHOSEN.format("reference.mean((0, 1))"),
+                _CHOSEN.format("reference.mean((0, 1))[None, None]"),
+                _CHOSEN.format("reference.mean(1, keepdim=True)")),
         mistake("sum instead of mean", "The reference's outputs were added up, or divided by another number. How many "
                 "are there?", "means = texts.sum((0, 2))", "means = texts.sum(0).mean(1)",
                 "means = texts.mean(0).sum(1)",
@@ -241,7 +269,11 @@ EXERCISE = exercise(
         mistake("ablated heads left out", "The listed heads are gone from the result. They stay, with another output.",
                 "return ablated[:, [head for head in range(outputs.shape[1]) if head not in listed]]"),
         mistake("output with other axes", "The values are right, but the result must have the axes (B, H, L, d).",
-                "return ablated.transpose(1, 2)", "return ablated.transpose(1, 2).flatten(2)",
+                "return ablated.transpose(0, 1)",
+                _STACKED.format("reference[:, head].mean((0, 1)).expand_as(outputs[:, head])", -1),
+                _STACKED.format("reference[:, head].mean((0, 1)).expand_as(outputs[:, head])", 2),
+                "return ablated.transpose(1, 2)",
+                "return ablated.transpose(1, 2).flatten(2)",
                 "return ablated.flatten(2)", "return ablated.mT", "return ablated.sum(1)"),
         mistake("a gradient through the ablated heads", "The values are right, but the gradient runs through the heads "
                 "that were taken out. Nothing depends on what they said: was something added to it, and not put in its "

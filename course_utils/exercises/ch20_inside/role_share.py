@@ -151,7 +151,7 @@ EXERCISE = exercise(
         mistake("one number for all heads", "All heads were averaged into one number. The share is there to tell heads "
                 "apart: which axes stay?", "return share.mean(), base", "return share.mean().expand(share.shape), base",
                 "return share.mean().item(), base", "return share.mean(-1), base", "return share.mean(0), base",
-                "return share.mean(1), base"),
+                "return share.mean(1), base", "return share.mean() if counted.any() else share, base"),
         mistake("one head for all", "Only one head was looked at. What becomes of the others?",
                 "table = weights.reshape(-1, length, length)[0]",
                 "table = weights.reshape(-1, length, length)[:1].expand(weights.shape)",
@@ -255,6 +255,7 @@ EXERCISE = exercise(
                 "return share, base, counted"),
         mistake("share as numbers", "The shares came back as Python's numbers. A tensor with one share for each head "
                 "is asked for.", "return share.tolist(), base", "return share.numpy(), base",
+                "return share.numpy()[()], base",
                 "return share.flatten().tolist(), base"),
         squeezed("return share{}, base"), left_in("return share{}, base"),
         mistake("rounded", "Right, but only to a few places after the point: something was rounded. Which line does "

@@ -120,7 +120,7 @@ EXERCISE = exercise(
         case("the key holds 1 - 1e-13 of most rows", _sink(1e-13, 0), gradient="finite", tolerance=1e-6),
         case("the key holds 1 - 1e-13 of most rows, in the middle", _sink(1e-13, 2), tolerance=1e-6),
         case("two keys", _made(2, 3, 2, key=1)),
-        case("one key: nothing is left", _made(2, 3, 1, key=0), gradient="finite"),
+        case("one key: nothing is left", _made(2, 3, 1, key=0)),
         case("one query", _made(3, 1, 5, key=3)),
         case("no leading axis", _made(4, 6, key=4)),
         case("one sequence, one head", _made(1, 1, 3, 5, key=2)),
@@ -146,16 +146,22 @@ EXERCISE = exercise(
                 "divisor = (1 - table[..., key : key + 1]).clamp(min=1e-12)",
                 "divisor = (1 - table[..., key : key + 1]).clamp(min=1e-9)",
                 "divisor = 1 - table[..., key : key + 1] + 1e-9", "divisor = 1 - table[..., key : key + 1] + 1e-12",
-                "result = (kept / (1 - table[..., key : key + 1])).nan_to_num(0.0)"),
+                "result = (kept / (1 - table[..., key : key + 1])).nan_to_num(0.0)",
+                "result = torch.where(others, table / (1 - table[..., key : key + 1]), 0.0)",
+                "result = torch.where(others, table / (table.sum(-1, keepdim=True) - table[..., key : key + 1]), 0.0)"),
         mistake("a gradient that is not finite where nothing is left", "The values are right, but the gradient is NaN "
                 "in a row that has nothing left, or at a weight of 0: the NaN was replaced after the division, or a "
                 "logarithm of 0 is in the graph. What must be safe before it is divided by?",
                 "result = (kept / left).nan_to_num(0.0)", "result = torch.where(left > 0, kept / left, 0.0)",
                 "result = (kept / left).masked_fill(left == 0, 0.0)",
+                *("kept = table.masked_fill(~others, 0.0)\n" + line for line in (
+                    "result = (kept / left).nan_to_num(0.0)", "result = torch.where(left > 0, kept / left, 0.0)",
+                    "result = (kept / left).masked_fill((kept / left).isnan(), 0.0)")),
+                "result = torch.where(others & (left > 0), table / left, 0.0)",
                 "result = table.log().masked_fill(~others, -torch.inf).softmax(-1).nan_to_num(0.0)",
                 "result = torch.where(left > 0, table.log().masked_fill(~others, -torch.inf).softmax(-1), 0.0)"),
         mistake("NaN where nothing is left", "A row that has nothing left gives NaN: 0 was divided by 0. What does the "
-                "exercise ask for there?", "divisor = left",
+                "exercise ask for there?", "divisor = left", "result = torch.where(others, table / left, 0.0)",
                 "result = table.log().masked_fill(~others, -torch.inf).softmax(-1)",
                 "result = (table.log() - table.log().masked_fill(~others, -torch.inf).logsumexp(-1, keepdim=True))"
                 ".exp() * others"),
@@ -168,6 +174,7 @@ EXERCISE = exercise(
                 "would gain more: those with large weights, or those with small ones?",
                 "result = kept + table[..., key : key + 1] * others / max(1, table.shape[-1] - 1)",
                 "result = kept + table[..., key : key + 1] / table.shape[-1]",
+                "result = kept + table[..., key : key + 1] / max(1, table.shape[-1] - 1)",
                 "result = (table + table[..., key : key + 1] / max(1, table.shape[-1] - 1)) * others",
                 "result = (table + table[..., key : key + 1] / table.shape[-1]) * others",
                 "result = kept + table[..., key : key + 1] * (kept > 0) / (kept > 0).sum(-1, keepdim=True)"
@@ -232,6 +239,7 @@ EXERCISE = exercise(
                 "its own affair.",
                 "left = kept.sum()", "left = kept.sum((-2, -1), keepdim=True)",
                 "left = kept.sum(-1, keepdim=True).mean(-2, keepdim=True)",
+                "left = kept.sum((*range(kept.dim() - 2), -1), keepdim=True)",
                 "left = kept.sum(-1, keepdim=True).mean()", "left = kept.sum(-1, keepdim=True)[..., :1, :]"),
         mistake("divided by the old sum", "The rows were divided by the sum with the key, which is 1. What is left of "
                 "a row when the key is gone?", 
@@ -265,6 +273,11 @@ EXERCISE = exercise(
                 "result = torch.where(left > 0, kept / divisor, torch.inf)",
                 "result = torch.where(left > 0, kept / divisor, 1.0)",
                 "result = torch.where((left > 0) | ~table.any(-1, keepdim=True), kept / divisor, table)"),
+        mistake("one empty row decides for all", "As soon as one row has nothing left, all rows are treated as it is. "
+                "Each row has a sum of its own.",
+                *(f"result = kept / left if bool((left > 0).all()) else {what}" for what in (
+                    "torch.zeros_like(table)", "kept", "table")),
+                "result = kept / left if bool((left > 0).any()) else torch.zeros_like(table)"),
         mistake("a small remainder taken for nothing", "Rows of which little is left became zeros, or were not "
                 "divided. However little is left, the scores say how the others share it: which rest alone is nothing?",
                 *(f"result = torch.where(left > {size}, kept / divisor, 0.0)" for size in (1e-12, 1e-9, 1e-8, 1e-6)),
