@@ -17,11 +17,11 @@ def by_loops(weights: Tensor, chosen: Tensor) -> tuple[Tensor, float]:
     for i in range(len(chosen)):
         keys = [j for j in range(i + 1) if chosen[i, j]]
         if keys:
-            shares.append(sum(weights[..., i, j] for j in keys))
+            shares.append(torch.stack([weights[..., i, j] for j in keys]).sum(0))
             rates.append(len(keys) / (i + 1))
     if not shares:
         return torch.zeros(weights.shape[:-2], dtype=weights.dtype), 0.0
-    return sum(shares) / len(shares), sum(rates) / len(rates)
+    return torch.stack(shares).mean(0), sum(rates) / len(rates)
 
 
 @pytest.mark.parametrize("leading", [(), (3,), (2, 3), (2, 1, 4)])
