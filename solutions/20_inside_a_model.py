@@ -37,11 +37,11 @@ r"""
 Write `role_share(weights, chosen) -> (share, base)`.
 
 - `weights` is `(..., L, L)` and causal: query $i$ sees keys 0 to $i$. `chosen` is `(L, L)`, bool: `chosen[i, j]` says that key $j$ plays the role for query $i$. Keys behind their query ($j > i$) do not count.
-- `share` is `(...)`, in the dtype of `weights`: add up each query's weight on its chosen keys, and average over the queries that have a chosen key, also where its weight is 0.
-- `base`, a Python float: over the same queries, the mean of (chosen keys seen) / $(i + 1)$, the share of equal weights.
+- `share` is `(...)`: each query's weight on its chosen keys, summed, then averaged over the queries that have a chosen key, even of weight 0.
+- `base`, a Python float: over the same queries, the mean of (chosen keys seen) / $(i + 1)$, which is what equal weights give.
 - Without such a query, `share` is zeros and `base` is 0.0.
 
-Take the weights as they are: rows need not sum to 1. No gradient is needed.
+Rows need not sum to 1. No gradient is needed.
 """
 
 
@@ -74,8 +74,8 @@ Write `without_key(weights, key) -> weights`: the weights that the same scores g
 - `weights` is `(..., L, S)`; each row comes from a softmax or is all 0. `key` is an int from 0 to $S - 1$. The result has the same shape.
 - The key's weights are 0; the others are divided by what is left of their row.
 - A row that has nothing left is zeros.
-- A key may hold all but $10^{-13}$ of a row in float64. The others then share the rest, to six digits.
-- It may be used in training: gradients are finite everywhere, also in rows of zeros, and right where all weights are positive.
+- A key may hold all but $10^{-13}$ of a row in float64; the others count all the same, to six digits.
+- The gradient is right where all weights are positive, and finite everywhere, also in rows of zeros.
 
 Leave the given weights as they are.
 """
@@ -104,11 +104,11 @@ r"""
 
 Write `mean_ablate(outputs, heads, reference) -> outputs`.
 
-- `outputs` is `(B, H, L, d)`, weights times values of $H$ heads; `reference` is `(N, H, M, d)`, the same heads on other texts. $N$ and $M$ may differ from $B$ and $L$.
-- `heads` is a list of ints from 0 to $H - 1$. It may be empty, and a head that it repeats is ablated like any other.
-- Each listed head's output becomes, in every text and at every position, that head's mean over the $N$ texts and $M$ positions of `reference`: a vector of $d$ numbers. The other heads stay.
-- The result is a new tensor, also where `heads` is empty: whoever writes into it changes neither input.
-- The gradient of the other heads is the identity, that of the listed ones 0. With respect to `reference`, none is asked.
+- `outputs` is `(B, H, L, d)`, weights times values of $H$ heads; `reference` is `(N, H, M, d)`, the same heads on other texts.
+- `heads` is a list of ints from 0 to $H - 1$. It may be empty or name a head twice.
+- Each listed head's output becomes, in every text and at every position, that head's mean over the $N$ texts and $M$ positions of `reference`. The other heads stay.
+- The result is a new tensor, also where `heads` is empty: writing into it changes neither input.
+- The gradient of the other heads is the identity, that of the listed ones 0. None is needed with respect to `reference`.
 """
 
 
