@@ -235,7 +235,7 @@ EXERCISE = exercise(
                 "number = seen.any(-2).sum().clamp(min=1)",
                 "number = torch.tensor(max(1, length - 1))"),
         mistake("the share over the base rate", "The share was divided by the base rate, or the rate taken from it. "
-                "Both are asked for, each by itself.", "share = total / number / max(base, 1e-12)\nbase = base + 0.0",
+                "Both are asked for, each by itself.", "return share / (base + 1e-9), base",
                 "return share / max(base, 1e-12), base", "return share - base, base",
                 "return share / base if base else share, base"),
         mistake("base rate from the weights", "The base rate comes from the weights. It is what *equal* weights would "
