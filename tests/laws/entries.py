@@ -268,7 +268,9 @@ TOLD = (
         interpretability.gradient_attention,
         {"layers": _layers("B", "H"), "gradients": _layers("B", "H")},
     ),
+    Entry(interpretability.mean_ablate, {"heads": [0, 0]}),
     Entry(interpretability.rank_correlation, sizes={"n": 5}),
+    Entry(interpretability.without_key, sizes={"key": 0}),
     Entry(
         distributed.communication_bytes,
         {"scheme": "ulysses"},

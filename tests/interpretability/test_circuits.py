@@ -1,0 +1,75 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from course_utils.interpretability import composition_score
+from tests.support import draw
+
+
+def two_heads(d: int, d_v: int, d_k: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return draw(d, d_v), draw(d_v, d), draw(d, d_k), draw(d, d_k, seed=1)
+
+
+@pytest.mark.parametrize("sizes", [(6, 2, 3), (5, 4, 2), (3, 5, 4), (1, 1, 1)])
+@pytest.mark.peer("20", "`composition_score`", "`numpy.linalg.norm`", "float64 1e-12", "scores")
+def test_the_composition_score_is_a_ratio_of_numpy_s_norms(sizes: tuple[int, int, int]) -> None:
+    given = two_heads(*sizes)
+    W_V, W_O, W_in, W_other = (one.numpy() for one in given)
+    writes, reads = W_V @ W_O, W_in @ W_other.T
+    theirs = np.linalg.norm(writes @ reads) / (np.linalg.norm(writes) * np.linalg.norm(reads))
+    ours = torch.tensor(composition_score(*given), dtype=torch.float64)
+    torch.testing.assert_close(ours, torch.tensor(theirs), rtol=1e-12, atol=1e-12)
+
+
+def test_the_composition_score_is_a_loop_s() -> None:
+    given = two_heads(4, 2, 3)
+    W_V, W_O, W_in, W_other = (one.tolist() for one in given)
+    every = range(4)
+    writes = [[sum(W_V[i][k] * W_O[k][j] for k in range(2)) for j in every] for i in every]
+    reads = [[sum(W_in[i][k] * W_other[j][k] for k in range(3)) for j in every] for i in every]
+    both = [[sum(writes[i][k] * reads[k][j] for k in every) for j in every] for i in every]
+    top, *below = (math.sqrt(sum(x * x for row in m for x in row)) for m in (both, writes, reads))
+    assert composition_score(*given) == pytest.approx(top / (below[0] * below[1]))
+
+
+def test_a_head_of_width_1_that_is_read_in_full_has_composition_1_and_one_apart_has_0() -> None:
+    W_V, W_O, _, W_other = two_heads(5, 1, 1)
+    assert composition_score(W_V, W_O, W_O.mT, W_other) == pytest.approx(1.0)
+    apart = torch.linalg.svd(W_O).Vh[1:2].mT
+    assert composition_score(W_V, W_O, apart, W_other) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_sizes_of_the_weights_do_not_count() -> None:
+    W_V, W_O, W_in, W_other = two_heads(6, 2, 3)
+    score = composition_score(W_V, W_O, W_in, W_other)
+    assert composition_score(3 * W_V, W_O, -W_in, W_other / 7) == pytest.approx(score)
+
+
+def test_random_heads_compose_as_one_over_the_root_of_the_width() -> None:
+    scores = [
+        composition_score(*(draw(*shape, seed=seed + 10 * at) for at, shape in enumerate(shapes)))
+        for seed in range(10)
+        for shapes in [((64, 8), (8, 64), (64, 8), (64, 8))]
+    ]
+    assert sum(scores) / len(scores) == pytest.approx(1 / 8, rel=0.2)
+
+
+@pytest.mark.parametrize("silent", range(4))
+def test_a_circuit_of_zeros_has_composition_0(silent: int) -> None:
+    given = [x * 0 if i == silent else x for i, x in enumerate(two_heads(5, 2, 3))]
+    score = composition_score(*given)
+    assert type(score) is float
+    assert score == 0.0
+
+
+def test_matrices_that_do_not_fit_each_other_are_refused() -> None:
+    W_V, W_O, W_in, W_other = two_heads(5, 2, 3)
+    with pytest.raises(ValueError, match=r"W_O must have shape \(2, 5\), got \(5, 2\)"):
+        composition_score(W_V, W_O.mT, W_in, W_other)
+    with pytest.raises(ValueError, match=r"W_in must have shape \(5, 3\), got \(3, 3\)"):
+        composition_score(W_V, W_O, W_in[:3], W_other)
+    with pytest.raises(ValueError, match=r"W_other must have shape \(5, 3\), got \(5, 2\)"):
+        composition_score(W_V, W_O, W_in, W_V)
