@@ -26,7 +26,7 @@ r"""
 # %%
 import torch
 
-from course_utils import check, hint, interpretability
+from course_utils import check, hint
 
 # %% [markdown]
 r"""
@@ -137,75 +137,90 @@ check("composition_score", composition_score)
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `logit_lens`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `logit_lens(states, gain, unembed, token, eps)`.
+Write `logit_lens(states, gain, unembed, token, eps) -> (rank, log_prob)`: read states of any layer as if they were the last.
+
+- `states` is `(..., d)`, the stream before the last norm; `gain` `(d,)`, `unembed` `(V, d)`. `token` is an int, `eps` a float.
+- The logits are $W_U \left(\dfrac{h}{\sqrt{\text{mean}(h^2) + \varepsilon}} \odot \text{gain}\right)$.
+- `rank` `(...)` has dtype long: how many words have a strictly larger logit. 0 is the best; words with an equal logit do not count.
+- `log_prob` `(...)` is the token's log-probability in nats, finite where logits reach $10^4$.
+- `states` may have no leading axes: both results are tensors then, too. A gradient flows through `log_prob`.
 """
+
 
 # %% exercise="logit_lens"
 def logit_lens(states, gain, unembed, token, eps):
-    ### BEGIN SOLUTION: TODO, what to do
-    d = states.shape[-1]
-    if gain.shape != (d,) or unembed.dim() != 2 or unembed.shape[1] != d:
-        raise ValueError(f'gain and unembed must have shapes ({d},) and (V, {d}), got {tuple(gain.shape)} and {tuple(unembed.shape)}')
-    if not 0 <= token < len(unembed):
-        raise ValueError(f'token must be in 0 … {len(unembed) - 1}, got {token}')
-    logits = F.rms_norm(states, (d,), gain, eps) @ unembed.mT
+    """Return a token's rank and log-probability under the model's last norm and unembedding."""
+    ### BEGIN SOLUTION: Norm the states, take their logits, count the larger ones.
+    size = (states.square().mean(dim=-1, keepdim=True) + eps).sqrt()
+    logits = (states / size * gain) @ unembed.mT
     rank = (logits > logits[..., token, None]).sum(dim=-1)
-    return (rank, logits.log_softmax(dim=-1)[..., token])
+    return rank, logits.log_softmax(dim=-1)[..., token]
     ### END SOLUTION
 
 
 # %%
 check("logit_lens", logit_lens)
+# hint("logit_lens")
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `direct_attribution`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `direct_attribution(head_outputs, W_O, final_state, gain, direction, eps)`.
+Write `direct_attribution(head_outputs, W_O, final_state, gain, direction, eps) -> contributions`: what each head adds to logit $a$ minus logit $b$.
+
+- `head_outputs` `(B, n, H, d_k)`: weights times values at the last position. `W_O` `(n, H, d_k, d)`: what a head writes is the row vector $z W_O$.
+- `final_state` `(B, d)`: the whole stream before the last norm, of which the heads wrote a part. `direction` `(B, d)`: row $a$ minus row $b$ of the unembedding. `gain` `(d,)`.
+- `contributions` `(B, n, H)`: $\left(\dfrac{z W_O}{r} \odot \text{gain}\right) \cdot \text{direction}$ with $r = \sqrt{\text{mean}(\text{final\_state}^2) + \varepsilon}$, one $r$ for all parts of a prompt.
+- No gradient is needed.
 """
+
 
 # %% exercise="direct_attribution"
 def direct_attribution(head_outputs, W_O, final_state, gain, direction, eps):
-    ### BEGIN SOLUTION: TODO, what to do
-    if head_outputs.dim() != 4 or W_O.dim() != 4 or W_O.shape[:3] != head_outputs.shape[1:]:
-        raise ValueError(f'head_outputs and W_O must have shapes (B, n, H, d_k) and (n, H, d_k, d), got {tuple(head_outputs.shape)} and {tuple(W_O.shape)}')
-    batch, d = (len(head_outputs), W_O.shape[-1])
-    written = torch.einsum('bnhk,nhkd->bnhd', head_outputs, W_O)
+    """Return what each head adds to a difference of two logits."""
+    ### BEGIN SOLUTION: Divide what each head wrote by the size of the whole stream.
+    written = torch.einsum("bnhk,nhkd->bnhd", head_outputs, W_O)
     size = (final_state.square().mean(dim=-1) + eps).sqrt()
-    return torch.einsum('bnhd,bd->bnh', written * gain, direction) / size.view(-1, 1, 1)
+    return torch.einsum("bnhd,bd->bnh", written * gain, direction) / size[:, None, None]
     ### END SOLUTION
 
 
 # %%
 check("direct_attribution", direct_attribution)
+# hint("direct_attribution")
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `patch_grid`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `patch_grid(run, clean, corrupt)`.
+Write `patch_grid(run, clean, corrupt) -> grid`: which share of the clean value each clean state restores in the corrupt run.
+
+- `run(tokens, layer=None, position=None, state=None)` returns `(value, states)`: a Python float, and the states `(n, L, d)` after each layer. Given the last three, it replaces the state after `layer` at `position` by `state` `(d,)`, before the next layer reads it.
+- `clean` and `corrupt` are `(L,)`, of dtype long.
+- `grid` is `(n, L)`, of any floating dtype: (value of the corrupt run with clean's state at $(l, p)$ − corrupt) / (clean − corrupt). Values below 0 and above 1 stay. Zeros where clean and corrupt have the same value.
+- The network need not be causal. Call `run` as often as you like. The grid is judged to $10^{-5}$.
 """
+
 
 # %% exercise="patch_grid"
 def patch_grid(run, clean, corrupt):
-    ### BEGIN SOLUTION: TODO, what to do
-    if clean.shape != corrupt.shape:
-        raise ValueError(f'clean and corrupt must be equally long, got {len(clean)} and {len(corrupt)} tokens')
-    (best, states), (worst, _) = (_ran(run, clean), _ran(run, corrupt))
-    grid = states.new_zeros(states.shape[:2])
+    """Return how much of the clean value each clean state restores."""
+    ### BEGIN SOLUTION: One corrupt run for each layer and position, with the clean state put in.
+    (best, states), (worst, _) = run(clean), run(corrupt)
+    grid = torch.zeros(states.shape[:2])
     if best == worst:
         return grid
-    for layer in range(states.shape[0]):
-        for position in range(states.shape[1]):
-            value, _ = run(corrupt, layer=layer, position=position, state=states[layer, position])
+    for layer in range(grid.shape[0]):
+        for position in range(grid.shape[1]):
+            value, _ = run(corrupt, layer, position, states[layer, position])
             grid[layer, position] = (value - worst) / (best - worst)
     return grid
     ### END SOLUTION
@@ -213,36 +228,38 @@ def patch_grid(run, clean, corrupt):
 
 # %%
 check("patch_grid", patch_grid)
+# hint("patch_grid")
 
 # %% [markdown]
 r"""
-### Exercise: TODO
+### Exercise: `copying_score`
 
 *Difficulty · importance · minutes*
 
-TODO: the task of `copying_score(source, W_V, W_O, unembed)`.
+Write `copying_score(source, W_V, W_O, unembed) -> float`: how far a head raises the tokens that it reads.
+
+- `source` and `unembed` are `(N, d)`: the same $N$ tokens as the head sees them and as the output counts them. `W_V` is `(d, d_v)`, `W_O` `(d_v, d)`.
+- Centre both over the tokens. With the eigenvalues $\lambda$ of the map $\text{source}\, W_V W_O\, \text{unembed}^\top$ the score is $\sum \operatorname{Re} \lambda \,/ \sum |\lambda|$: a Python float in $[-1, 1]$, and 0.0 where the map is 0.
+- The map has $N \times N$ numbers. Make no table of that size: $AB$ and $BA$ have the same eigenvalues, except for zeros.
+- No gradient is needed.
 """
+
 
 # %% exercise="copying_score"
 def copying_score(source, W_V, W_O, unembed):
-    ### BEGIN SOLUTION: TODO, what to do
-    (num_tokens, d), d_v = (source.shape, W_V.shape[1])
-    wanted = {'W_V': (W_V, (d, d_v)), 'W_O': (W_O, (d_v, d)), 'unembed': (unembed, (num_tokens, d))}
-    for name, (matrix, shape) in wanted.items():
-        if matrix.shape != shape:
-            raise ValueError(f'{name} must have shape {shape}, got {tuple(matrix.shape)}')
-    if not num_tokens:
-        raise ValueError(f'source must hold a token, got shape {tuple(source.shape)}')
+    """Return the eigenvalues' real parts over their sizes, from -1 to 1."""
+    ### BEGIN SOLUTION: Multiply in the other order, so that the map is d_v × d_v.
     read = (source - source.mean(dim=0)) @ W_V
     written = W_O @ (unembed - unembed.mean(dim=0)).mT
     values = torch.linalg.eigvals(written @ read)
-    size = values.abs().sum().item()
-    return values.real.sum().item() / size if size else 0.0
+    size = values.abs().sum()
+    return (values.real.sum() / size).item() if size > 0 else 0.0
     ### END SOLUTION
 
 
 # %%
 check("copying_score", copying_score)
+# hint("copying_score")
 
 # %% [markdown]
 r"""

@@ -86,6 +86,7 @@ TAKES: dict[str, set[str]] = {
         "transformer_parameters.num_positions", "fixed_mask.num_positions",
         "strided_mask.num_positions", "stream_mask.num_target", "streaming_positions.num_tokens",
         "kv_cache_bytes.num_tokens", "generate.num_tokens", "stream_tokens.num_tokens",
+        "logit_lens.token",
         "greedy_decode.num_tokens", "speculative_decode.num_tokens", "num_draft",
         "block_selected_attention.top_k", "warmup_cosine.warmup", "rolling_cache_positions.window",
     },

@@ -112,7 +112,8 @@ EXERCISE = exercise(
                 "scaled = F.rms_norm(written, written.shape[-1:], weight, room)",
                 "normed = F.normalize(written, dim=-1)", "normed = written / written.norm(dim=-1, keepdim=True)",
                 "normed = written / written.square().mean(-1, keepdim=True).sqrt()",
-                "outputs = head_outputs / (head_outputs.square().mean(-1, keepdim=True) + eps).sqrt()\nnormed = written"),
+                "outputs = head_outputs / (head_outputs.square().mean(-1, keepdim=True) + eps).sqrt()\nnormed = "
+                "written"),
         mistake("no divisor", "The parts were not divided: they sum to the difference of the logits of a stream that "
                 "has not been normed. What does the last norm divide by?", "normed = written"),
         mistake("the sum of the heads normed", "The divisor is the size of what the heads wrote together, or of a "
@@ -137,11 +138,13 @@ EXERCISE = exercise(
                 _ONE.format("(whole.norm(dim=-1) + room)")),
         mistake("eps outside the root", "eps was added to the root. Where a stream is small, that is another number: "
                 "the root of 1e-6 is 1e-3. What is eps added to?", "size = square.sqrt() + room"),
-        mistake("eps left out", "A stream of zeros is divided by 0. What keeps the divisor away from it?", "room = 0.0"),
+        mistake("eps left out", "A stream of zeros is divided by 0. What keeps the divisor away from it?",
+                "room = 0.0"),
         mistake("eps as a lower limit", "A lower limit keeps the divisor away from 0, where the formula changes every "
                 "divisor a little. What does the formula do with eps?", "size = square.clamp(min=room).sqrt()",
                 "size = square.sqrt().clamp(min=room)"),
-        mistake("eps squared", "eps stands under the root as it is, not its square.", "size = (square + room**2).sqrt()"),
+        mistake("eps squared", "eps stands under the root as it is, not its square.",
+                "size = (square + room**2).sqrt()"),
         mistake("eps subtracted", "eps was subtracted. Which way should it push the divisor?",
                 "size = (square - room).sqrt()"),
         mistake("the eps that was given is ignored", "With another eps the result stays what it was. Where is the "
@@ -151,7 +154,8 @@ EXERCISE = exercise(
                 "contributions = torch.einsum('bnhd,bd->bnh', scaled, towards) / size[:, None, None]",
                 "size = square"),
         mistake("the root taken twice", "The divisor is the root of a root.", "size = (square + room).sqrt().sqrt()"),
-        mistake("multiplied by the spread", "The parts were multiplied by the stream's size. Which way does a norm push "
+        mistake("multiplied by the spread", "The parts were multiplied by the stream's size. Which way does a norm "
+                "push "
                 "large streams?", "normed = written * divisor"),
         mistake("the mean absolute value", "The size is the mean of the absolute values. What happens to each number "
                 "before the mean is taken?", "size = whole.abs().mean(-1) + room", "size = whole.abs().mean(-1)"),
@@ -198,7 +202,8 @@ EXERCISE = exercise(
         mistake("the sign lost", "A head that speaks against the token has a negative contribution.",
                 "return contributions.abs()", "return contributions.relu()", "return contributions.square()"),
         mistake("heads summed", "The heads of a layer were added up, or all of them. Each has a contribution of its "
-                "own.", "return contributions.sum(-1)", "return contributions.sum((1, 2))", "return contributions.sum(1)",
+                "own.", "return contributions.sum(-1)", "return contributions.sum((1, 2))",
+                "return contributions.sum(1)",
                 "return contributions.mean(-1)", "return contributions.sum()",
                 "return contributions.sum(-1, keepdim=True).expand_as(contributions)",
                 "return contributions.sum(1, keepdim=True).expand_as(contributions)",
@@ -226,8 +231,10 @@ EXERCISE = exercise(
         mistake("one W_O for all", "The matrix of one head, or of one layer, was used for all, or their mean.",
                 "matrices = W_O[:1].expand_as(W_O)", "matrices = W_O[:, :1].expand_as(W_O)",
                 "matrices = W_O[-1:].expand_as(W_O)", "matrices = W_O[:1, :1].expand_as(W_O)",
-                "matrices = W_O.mean(1, keepdim=True).expand_as(W_O)", "matrices = W_O.sum(1, keepdim=True).expand_as(W_O)",
-                "matrices = W_O.mean(0, keepdim=True).expand_as(W_O)", "matrices = W_O.sum(0, keepdim=True).expand_as(W_O)",
+                "matrices = W_O.mean(1, keepdim=True).expand_as(W_O)", "matrices = W_O.sum(1, "
+                "keepdim=True).expand_as(W_O)",
+                "matrices = W_O.mean(0, keepdim=True).expand_as(W_O)", "matrices = W_O.sum(0, "
+                "keepdim=True).expand_as(W_O)",
                 "written = torch.einsum('bnhk,mgkd->bnhd', outputs, matrices)",
                 "written = torch.einsum('bnhk,ngkd->bnhd', outputs, matrices)",
                 "written = torch.einsum('bnhk,mhkd->bnhd', outputs, matrices)"),
@@ -246,7 +253,8 @@ EXERCISE = exercise(
                 "written = torch.einsum('bnhd,nhkd->bnhk', outputs, matrices)",
                 "matrices = W_O.mT", "matrices = W_O.reshape(*W_O.shape[:2], W_O.shape[3], W_O.shape[2]).mT"),
         mistake("layers and heads exchanged", "The axes of layers and heads are the wrong way round.",
-                "return contributions.mT", "return contributions.reshape(len(contributions), contributions.shape[2], -1)",
+                "return contributions.mT", "return contributions.reshape(len(contributions), contributions.shape[2], "
+                "-1)",
                 "matrices = W_O.transpose(0, 1)", "outputs = head_outputs.transpose(1, 2)"),
         mistake("output with other axes", "The values are right, but the result must have the axes (B, n, H).",
                 "return contributions.flatten(1)", "return contributions.permute(1, 2, 0)",

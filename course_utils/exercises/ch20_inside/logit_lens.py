@@ -6,7 +6,15 @@ import torch
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import adding, mistake, without
-from course_utils.exercises.shared.kinds import NOTHING, cut_off, fixed_axes, other_dtype, overwritten, squeezed, writing
+from course_utils.exercises.shared.kinds import (
+    NOTHING,
+    cut_off,
+    fixed_axes,
+    other_dtype,
+    overwritten,
+    squeezed,
+    writing,
+)
 from course_utils.exercises.shared.norms import EPS, SPREAD, one_for_all, over_another_axis
 from course_utils.exercises.shared.precision import lower_precision
 from course_utils.interpretability import logit_lens
@@ -159,9 +167,11 @@ EXERCISE = exercise(
         mistake("words with an equal logit counted", "Words with the same logit as the token count as above it. How "
                 "many are strictly larger?", "rank = (out >= own).sum(-1) - 1",
                 "rank = (out >= own).sum(-1) - 1 + 0 * above.sum(-1)"),
-        mistake("rank from below", "The rank counts from the other end: the words with a smaller logit. Which word has the "
+        mistake("rank from below", "The rank counts from the other end: the words with a smaller logit. Which word has "
+                "the "
                 "rank 0?",
-                "above = out < own", "above = out <= own", "rank = (~above).sum(-1)", "rank = (~above).sum(-1) - 1", "rank = len(words) - above.sum(-1)",
+                "above = out < own", "above = out <= own", "rank = (~above).sum(-1)", "rank = (~above).sum(-1) - 1",
+                "rank = len(words) - above.sum(-1)",
                 "rank = out.argsort(-1).argsort(-1)[..., asked]"),
         mistake("argsort once", "`argsort` gives the word at each rank, not the rank of each word. What was read at "
                 "the place of the token?", "rank = out.argsort(-1, descending=True)[..., asked]",
@@ -242,7 +252,8 @@ EXERCISE = exercise(
                 "return rank, log_prob.unsqueeze(-1)", "return rank.unsqueeze(-1), log_prob",
                 "return rank.unsqueeze(0), log_prob.unsqueeze(0)"),
         squeezed("return rank{}, log_prob{}", "return rank, log_prob{}"),
-        fixed_axes("rank = above.sum(1)\nlog_prob = logs[:, asked]", "rank = above.sum(2)\nlog_prob = logs[:, :, asked]",
+        fixed_axes("rank = above.sum(1)\nlog_prob = logs[:, asked]", "rank = above.sum(2)\nlog_prob = logs[:, :, "
+                   "asked]",
                    "out = torch.einsum('bld,vd->blv', scaled, words)", "out = torch.einsum('bd,vd->bv', scaled, words)",
                    "batch, length, width = states.shape\nx = states", "batch, width = states.shape\nx = states"),
         overwritten(*writing(logit_lens, 0, 1, 2), "x = states.div_((states.square().mean(-1, True) + eps).sqrt())\n"

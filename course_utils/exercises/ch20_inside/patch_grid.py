@@ -181,9 +181,11 @@ EXERCISE = exercise(
         mistake("own states", "Each state was put into the run it came from, so nothing changed. Whose states, and "
                 "whose tokens?", "given = others", "read = good", "put = others[layer, position]",
                 "put = given[layer, position]\nvalue, left = run(read)",
-                "read = good\nchange = best - value", "given = others\npart = 1 - (value - base) / gap if not same else 0",
+                "read = good\nchange = best - value", "given = others\npart = 1 - (value - base) / gap if not same "
+                "else 0",
                 matches=_nothing_changed),
-        mistake("not normalised", "These are values, or differences of values. What is the whole difference, of which a "
+        mistake("not normalised", "These are values, or differences of values. What is the whole difference, of which "
+                "a "
                 "share is asked for?", "part = change", "part = value", "part = 0.0 if same else change",
                 "part = best - value", "part = value - best"),
         mistake("divided by the clean value", "The change was divided by the value of one run. Which difference counts "
@@ -235,7 +237,8 @@ EXERCISE = exercise(
                 "where = length - 1", "where = 0", "where = length - 1 - position", "where = (position + 1) % length",
                 "where = position - 1", "where = max(position - 1, 0)", "where = position + 1"),
         mistake("rows in the wrong order", "A layer's row, or a position's column, holds the shares of another one.",
-                "result = grid.flip(0)", "result = grid.flip(1)", "result = grid.roll(1, 0)", "result = grid.roll(1, 1)",
+                "result = grid.flip(0)", "result = grid.flip(1)", "result = grid.roll(1, 0)",
+                "result = grid.roll(1, 1)",
                 "result = grid.roll(-1, 0)", "result = grid.roll(-1, 1)", "result = grid.flip(0).flip(1)"),
         mistake("a layer left out", "One layer has no shares: the first, or the last. Which numbers does your range "
                 "give?", "layers = range(1, number)", "layers = range(number - 1)",
@@ -255,8 +258,10 @@ EXERCISE = exercise(
                 "That holds in a causal network only.",
                 "first = next((one for one in range(length) if clean[one] != corrupt[one]), length)\n"
                 "places = range(first, length)"),
-        mistake("states of a patched run", "From the second cell on, states of a run that had been patched were put in. "
-                "Whose states are wanted?", "value, left = run(read, layer=at, position=where, state=put)\ngiven = left"),
+        mistake("states of a patched run", "From the second cell on, states of a run that had been patched were put "
+                "in. "
+                "Whose states are wanted?", "value, left = run(read, layer=at, position=where, state=put)\ngiven = "
+                "left"),
         mistake("base changed on the way", "Each cell was compared with the one before it. With which run is it "
                 "compared?", "base = worst\nchange = value - base\nbase = value",
                 "change = value - base\nbelow = best - worst\nbase = value"),
