@@ -104,7 +104,7 @@ _PAIRS = (
     "numbers. The eigenvalues of A·B that are not 0 are those of B·A: which product is small?"
 )
 _TABLE = "table = read @ written"
-_CHANNELS = "- {}.mean(-1, keepdim=True)"
+_CHANNELS = "seen = tokens - tokens.mean(-1, keepdim=True)\ncounted = words - words.mean(-1, keepdim=True)"
 _SQUARE = "table = seen @ into @ back @ counted.mT"
 
 EXERCISE = exercise(
@@ -141,14 +141,15 @@ EXERCISE = exercise(
         mistake("not centred", "The means over the tokens were left in: they say what every token is raised by. What "
                 "is subtracted from each row first?", "seen = tokens\ncounted = words"),
         mistake("centred over the channels", "Each token lost the mean of its own features. Over which axis is the "
-                "mean taken?", f"seen = tokens {_CHANNELS.format('tokens')}\ncounted = words {_CHANNELS.format('words')}",
-                f"seen = tokens {_CHANNELS.format('tokens')}", f"counted = words {_CHANNELS.format('words')}",
+                "mean taken?", _CHANNELS,
+                "seen = tokens - tokens.mean(-1, keepdim=True)", "counted = words - words.mean(-1, keepdim=True)",
                 "seen = F.layer_norm(tokens, tokens.shape[-1:])\ncounted = F.layer_norm(words, words.shape[-1:])"),
         mistake("one mean for all", "The mean of all numbers was subtracted. Each feature has a mean of its own over "
                 "the tokens.", "seen = tokens - tokens.mean()\ncounted = words - words.mean()"),
         mistake("the other one's mean", "The mean of one of the two was subtracted from the other. Each has its own.",
                 "counted = words - tokens.mean(0)\nseen = tokens - words.mean(0)"),
-        mistake("divided by the spread", "The rows or the features were divided by their size, too. Centred is all that "
+        mistake("divided by the spread", "The rows or the features were divided by their size, too. Centred is all "
+                "that "
                 "they are to be.", "seen = F.normalize(tokens - tokens.mean(0), dim=-1)",
                 "counted = F.normalize(words - words.mean(0), dim=-1)",
                 "seen = F.normalize(tokens - tokens.mean(0), dim=-1)\n"
@@ -184,7 +185,8 @@ EXERCISE = exercise(
                 "torch.tensor(float(len(tokens)))", "score = ((parts > 0).sum() / len(tokens)).item()"),
         mistake("each eigenvalue by itself", "Each real part was divided by its own size, and the mean taken. What "
                 "weighs a large one more than a small one?", "score = (parts / sizes.clamp(min=1e-12)).mean().item()",
-                "score = (parts / sizes).mean().item()", "score = (parts / sizes).sum().item()", "parts = values.angle().cos()",
+                "score = (parts / sizes).mean().item()", "score = (parts / sizes).sum().item()",
+                "parts = values.angle().cos()",
                 "score = (parts / sizes.clamp(min=1e-12)).sum().item()"),
         mistake("the positive share", "This is what the positive eigenvalues hold, from 0 to 1. What do the negative "
                 "ones do to the sum?", "above = parts.clamp(min=0).sum()", "parts = values.real.relu()\n"
@@ -206,11 +208,14 @@ EXERCISE = exercise(
         mistake("the imaginary parts", "The sum above is of the imaginary parts. Which part says whether a token is "
                 "raised or lowered?", "parts = values.imag.abs()"),
         mistake("eigvalsh", "`eigvalsh` is for symmetric matrices, and reads one half of the matrix only. Is this one "
-                "symmetric?", "values = torch.linalg.eigvalsh(table)", "values = torch.linalg.eigvalsh(table, UPLO='U')",
-                "values = torch.linalg.eigvalsh(read @ written)", "values = torch.linalg.eigvalsh((table + table.mT) / 2)",
+                "symmetric?", "values = torch.linalg.eigvalsh(table)", "values = torch.linalg.eigvalsh(table, "
+                "UPLO='U')",
+                "values = torch.linalg.eigvalsh(read @ written)", "values = torch.linalg.eigvalsh((table + table.mT) / "
+                "2)",
                 "half = written @ read\ntable = half + half.mT",
                 "values = torch.linalg.eigvalsh((read @ written + (read @ written).mT) / 2)",
-                "values = torch.linalg.eigvalsh(into @ back)", "values = torch.linalg.eigvalsh(read @ written, UPLO='U')"),
+                "values = torch.linalg.eigvalsh(into @ back)", "values = torch.linalg.eigvalsh(read @ written, "
+                "UPLO='U')"),
         mistake("source for the unembedding", "One of the two tables of tokens was used twice. As what does the head "
                 "see a token, and as what does the output count it?", "words = source", "tokens = unembed",
                 "table = seen.mT @ seen @ into @ back", "table = into @ back @ counted.mT @ counted"),
@@ -278,7 +283,8 @@ EXERCISE = exercise(
                 "return torch.tensor(score, dtype=source.dtype)", "return torch.tensor(score, dtype=torch.float64)"),
         mistake("another kind of result", "One number is asked for, and nothing else.", "return [score]",
                 "return score, values", "return str(score)", "return complex(score)", "return score, score",
-                "return values.sum().item()", "return {'score': score}"),
+                "return values.sum().item()", "return 0.0 if zero else (values.sum() / below).item()",
+                "return {'score': score}"),
         mistake("rounded", "The score lost its digits. Give it as it is.", "return round(score, 2)",
                 "return round(score, 3)", "return round(score, 4)"),
         overwritten(*writing(copying_score, 0, 1, 2, 3), "seen = source.sub_(source.mean(0))",

@@ -131,7 +131,9 @@ EXERCISE = exercise(
                 "divisor = size.mean()", "divisor = size[0]", "divisor = size[-1]",
                 "divisor = (final_state.mean(0).square().mean() + room).sqrt()",
                 "size = (whole.square().mean(0).mean() + room).sqrt().expand(len(whole))", "divisor = size.sum()",
-                "divisor = final_state.norm()", "divisor = size.max()"),
+                "divisor = final_state.norm()", "divisor = size.max()",
+                "divisor = (whole.square().mean(0) + room).sqrt()", "divisor = (whole.square().mean(0) + "
+                "room).sqrt().mean()"),
         mistake("the sum of squares instead of their mean", "The divisor is the stream's length, the root of a sum. "
                 "The norm takes the root of a mean: which number stays the same for twice as many features of the same "
                 "kind?", "square = whole.square().sum(-1)", _ONE.format("whole.norm(dim=-1)"),
@@ -193,6 +195,22 @@ EXERCISE = exercise(
         mistake("a result for each pair of prompts", "Every prompt's parts met every prompt's direction. Which of them "
                 "belong together?", "contributions = scaled @ direction.mT",
                 "contributions = torch.einsum('bnhd,cd->bnhc', scaled, towards)"),
+        mistake("no direction", "The features were added up, or their size was taken. Which way do two logits differ?",
+                "contributions = scaled.sum(-1)", "contributions = scaled.norm(dim=-1)",
+                "contributions = scaled.mean(-1)",
+                "towards = torch.ones_like(direction)", "contributions = scaled.square().sum(-1)"),
+        mistake("multiplied by the normed stream", "Each part was multiplied by the stream, or compared with it. A "
+                "part "
+                "is divided by the stream's size, and meets the direction only.",
+                "scaled = written * F.rms_norm(whole, whole.shape[-1:], weight, room)[:, None, None]",
+                "normed = written * whole[:, None, None] / divisor", "towards = final_state",
+                "towards = direction * final_state", "towards = F.rms_norm(whole, whole.shape[-1:], weight, room)",
+                "normed = written / whole[:, None, None]"),
+        mistake("a divisor without axes", "There is one size for each prompt, but it was laid along the last axis of "
+                "the parts. Which axes must it get first?", "divisor = size",
+                "contributions = torch.einsum('bnhd,bd->bnh', written * weight, towards) / size",
+                "divisor = size[:, None]", "divisor = size[:, None, None]",
+                "contributions = torch.einsum('bnhd,bd->bnh', written * weight, towards) / size[:, None]"),
         mistake("direction brought to length 1", "The direction was divided by its length, or the parts were. Do the "
                 "parts still sum to a difference of logits?", "towards = F.normalize(direction, dim=-1)",
                 "contributions = F.cosine_similarity(scaled, towards[:, None, None], dim=-1)",

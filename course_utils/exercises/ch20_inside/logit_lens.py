@@ -227,6 +227,10 @@ EXERCISE = exercise(
                 "x = states.reshape(-1, states.shape[-1])[-1].expand_as(states)"),
         mistake("another word", "The results are those of another word than `token`.", "asked = 0", "asked = -1",
                 "asked = token - 1", "asked = (token + 1) % len(words)", "asked = len(words) - 1 - token"),
+        mistake("a row instead of the token's column", "The token was looked up on the axis of the states. On which "
+                "axis "
+                "are the words?", "own = out[asked]", "log_prob = logs[asked]",
+                "own = out[asked]\nlog_prob = logs[asked]"),
         mistake("the best word", "These are the results of the word with the largest logit. Which word is asked about?",
                 "log_prob = logs.amax(-1)", "rank = out.argmax(-1)", "rank = out.argmax(-1)\nlog_prob = logs.amax(-1)",
                 "own = out.amax(-1, keepdim=True)"),
@@ -237,7 +241,8 @@ EXERCISE = exercise(
         mistake("a rank as a share", "The rank was divided by the number of words. A count is asked for.",
                 "rank = above.sum(-1) / len(words)", "rank = above.double().mean(-1)"),
         mistake("cosine similarity", "States or words were brought to length 1 before they met. Does the unembedding "
-                "divide by the lengths of its rows?", "words = F.normalize(unembed, dim=-1)"),
+                "divide by the lengths of its rows?", "words = F.normalize(unembed, dim=-1)",
+                "out = F.normalize(scaled, dim=-1) @ F.normalize(unembed, dim=-1).mT"),
         mistake("scaled as attention is", "The logits were divided by the root of the width, as scores of attention "
                 "are. Does the model's last product do that?", "out = scaled @ words.mT / x.shape[-1] ** 0.5",
                 "out = scaled @ words.mT / x.shape[-1]", "out = scaled @ words.mT * x.shape[-1] ** 0.5"),
@@ -252,7 +257,9 @@ EXERCISE = exercise(
                 "return rank, log_prob.unsqueeze(-1)", "return rank.unsqueeze(-1), log_prob",
                 "return rank.unsqueeze(0), log_prob.unsqueeze(0)"),
         squeezed("return rank{}, log_prob{}", "return rank, log_prob{}"),
-        fixed_axes("rank = above.sum(1)\nlog_prob = logs[:, asked]", "rank = above.sum(2)\nlog_prob = logs[:, :, "
+        fixed_axes("rank = torch.tensor([(row > one).sum() for row, one in zip(out, out[..., asked])])",
+                   "rank = torch.tensor([int((row > one).sum()) for row, one in zip(out, out[..., asked])])",
+                   "rank = above.sum(1)\nlog_prob = logs[:, asked]", "rank = above.sum(2)\nlog_prob = logs[:, :, "
                    "asked]",
                    "out = torch.einsum('bld,vd->blv', scaled, words)", "out = torch.einsum('bd,vd->bv', scaled, words)",
                    "batch, length, width = states.shape\nx = states", "batch, width = states.shape\nx = states"),

@@ -229,20 +229,24 @@ EXERCISE = exercise(
                 "put = given[(layer + 1) % number, position]"),
         mistake("put behind another layer", "The state was put behind another layer than its own.",
                 "at = max(layer - 1, 0)", "at = min(layer + 1, number - 1)", "at = layer - 1", "at = layer + 1",
+                "at = layer + (not same)", "at = layer - (not same)",
                 "at = 0", "at = number - 1", "at = number - 1 - layer", "at = (layer + 1) % number"),
         mistake("the state of the last position", "The state was taken from another position than the one it was put "
                 "at.", "put = given[layer, -1]", "put = given[layer, 0]", "put = given[layer, position - 1]",
                 "put = given[layer, (position + 1) % length]", "put = given[layer, length - 1 - position]"),
         mistake("put at another position", "The state was put at another position than its own.",
                 "where = length - 1", "where = 0", "where = length - 1 - position", "where = (position + 1) % length",
-                "where = position - 1", "where = max(position - 1, 0)", "where = position + 1"),
+                "where = position - 1", "where = max(position - 1, 0)", "where = position + 1",
+                "where = position - (not same)",
+                "where = position + (not same)"),
         mistake("rows in the wrong order", "A layer's row, or a position's column, holds the shares of another one.",
                 "result = grid.flip(0)", "result = grid.flip(1)", "result = grid.roll(1, 0)",
                 "result = grid.roll(1, 1)",
                 "result = grid.roll(-1, 0)", "result = grid.roll(-1, 1)", "result = grid.flip(0).flip(1)"),
         mistake("a layer left out", "One layer has no shares: the first, or the last. Which numbers does your range "
                 "give?", "layers = range(1, number)", "layers = range(number - 1)",
-                "layers = range(1, number)\nresult = grid[1:]", "layers = range(number - 1)\nresult = grid[:-1]"),
+                "layers = range(1, number)\nresult = grid[1:]", "result = torch.tensor(grid[1:].tolist())",
+                "layers = range(number - 1)\nresult = grid[:-1]"),
         mistake("a position left out", "One position has no shares: the first, or the last. Which numbers does your "
                 "range give?", "places = range(1, length)", "places = range(length - 1)",
                 "places = range(length - 1)\nresult = grid[:, :-1]", "places = range(1, length)\nresult = grid[:, 1:]"),
@@ -263,8 +267,8 @@ EXERCISE = exercise(
                 "Whose states are wanted?", "value, left = run(read, layer=at, position=where, state=put)\ngiven = "
                 "left"),
         mistake("base changed on the way", "Each cell was compared with the one before it. With which run is it "
-                "compared?", "base = worst\nchange = value - base\nbase = value",
-                "change = value - base\nbelow = best - worst\nbase = value"),
+                "compared?", "change = value - base + 0 * (base := value)",
+                "change = value - base\nbelow = (best - base or math.inf) + 0 * (base := value)",),
         mistake("a zero state", "Zeros, or a mean, were put in: that is an ablation. Whose state restores what is "
                 "missing?", "put = torch.zeros_like(given[layer, position])", "put = given[layer].mean(0)",
                 "put = given.mean((0, 1))", "put = given[:, position].mean(0)",
@@ -283,13 +287,25 @@ EXERCISE = exercise(
                 "does to the value.", "part = (states[layer, position] - others[layer, position]).norm()",
                 "part = F.cosine_similarity(states[layer, position], others[layer, position], dim=0)",
                 "part = (states[layer, position] - others[layer, position]).norm() / gap"),
+        mistake("all states of a layer put in", "More than one state was given to `run`. One state, of shape (d,), is "
+                "put "
+                "in at a time.", "put = given[layer]", "put = given[:, position]", "put = given",
+                "value, left = (value, left) if same else run(read, layer=at, position=where, state=given[layer])"),
+        mistake("the pair that `run` returns", "`run` returns a number and the states. Which of the two is compared?",
+                "change = (value, left) - base", "change = 0.0 if same else (value, left) - base",
+                "gap = run(good) - run(bad)", "change = left - base"),
+        mistake("layer and position exchanged", "The two numbers were given to `run`, or to the states, in the wrong "
+                "order.", "at = position\nwhere = layer", "at = layer if same else position\n"
+                "where = position if same else layer", "put = given[position, layer]",
+                "put = given[layer, position] if same else given[position, layer]"),
         mistake("made to sum to 1", "The grid was divided by its sum or its largest entry, or by those of a row. A "
                 "share is of the difference between the two runs.",
                 "result = grid / grid.sum().clamp(min=1e-9)", "result = grid / grid.sum()",
                 "result = grid / grid.abs().max().clamp(min=1e-9)", "result = grid / grid.max()",
                 "result = grid / grid.sum(-1, keepdim=True)", "result = grid / grid.sum(0, keepdim=True)",
                 "result = (grid - grid.min()) / (grid.max() - grid.min())", "result = grid.softmax(-1)",
-                "result = grid / grid.abs().sum()", "result = grid / grid.abs().max()",
+                "result = grid / grid.abs().sum()", "part = change\nresult = grid / grid.max()",
+                "part = change\nresult = grid / grid.abs().max()", "result = grid / grid.abs().max()",
                 "result = grid / grid.abs().sum().clamp(min=1e-9)", "result = grid.flatten().softmax(0).view_as(grid)"),
         mistake("not the grid", "Layers or positions were added up. Each pair of them has a share of its own.",
                 "result = grid.sum(0)", "result = grid.mean(0)", "result = grid.sum(1)", "result = grid.mean(1)",
