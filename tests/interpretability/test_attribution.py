@@ -34,12 +34,11 @@ def test_it_is_gradient_times_input_with_the_norm_frozen(sizes: tuple[int, int, 
 def test_with_the_rest_of_the_stream_the_parts_sum_to_the_difference() -> None:
     outputs, matrices, stream, gain, direction = drawn()
     rest = stream - torch.einsum("bnhk,nhkd->bd", outputs, matrices)
-    rest_alone = (rest[:, None, None], torch.eye(6, dtype=rest.dtype)[None, None])
-    last = (stream, gain, direction, EPS)
-    parts = direct_attribution(outputs, matrices, *last).sum(dim=(1, 2))
-    parts = parts + direct_attribution(*rest_alone, *last).view(-1)
+    own = torch.eye(6, dtype=rest.dtype)[None, None]
+    parts = direct_attribution(outputs, matrices, stream, gain, direction, EPS).sum(dim=(1, 2))
+    others = direct_attribution(rest[:, None, None], own, stream, gain, direction, EPS)
     wanted = (F.rms_norm(stream, (6,), gain, EPS) * direction).sum(dim=-1)
-    torch.testing.assert_close(parts, wanted)
+    torch.testing.assert_close(parts + others.view(-1), wanted)
 
 
 def test_it_is_a_loop_over_prompts_layers_and_heads() -> None:

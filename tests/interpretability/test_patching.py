@@ -44,7 +44,10 @@ class Mixer(nn.Module):
 )
 def test_it_is_what_a_hook_of_pytorch_restores() -> None:
     layers = nn.Sequential(*map(Mixer, MIX))
-    value = lambda tokens: float(layers(WORDS[tokens])[-1] @ OUT)  # noqa: E731
+
+    def value(tokens: Tensor) -> float:
+        return float(layers(WORDS[tokens])[-1] @ OUT)
+
     best, worst, states = value(CLEAN), value(CORRUPT), run(CLEAN)[1]
     found = []
     for layer, position in torch.cartesian_prod(torch.arange(3), torch.arange(5)).tolist():
