@@ -46,20 +46,12 @@ import matplotlib.pyplot as plt
 import torch
 from torch.nn import functional as F
 
-from course_utils import attention, check, data, hint, interpretability, measure, plotting, yours
+from course_utils import check, data, hint, interpretability, measure, plotting, yours
 from course_utils.attention import causal_mask, masked_softmax, merge_heads
 from course_utils.interpretability import (
-    attention_entropy,
-    composition_score,
-    copying_score,
-    direct_attribution,
     effective_attention,
     induction_score,
-    logit_lens,
-    mean_ablate,
     rank_correlation,
-    role_share,
-    without_key,
 )
 from course_utils.models import released
 
@@ -227,7 +219,7 @@ def roles(weights, tokens):
         "previous": columns == rows - 1,
         "induction": followed & (columns <= rows),
     }
-    return {name: role_share(weights, which & (rows >= 32)) for name, which in chosen.items()}
+    return {name: interpretability.role_share(weights, which & (rows >= 32)) for name, which in chosen.items()}
 
 
 # %% [markdown]
@@ -423,7 +415,7 @@ def hidden(key, first_layer=0):
     def edit(part, layer, x):
         if part != "weights" or layer < first_layer:
             return x
-        later = without_key(x[..., key + 1 :, :], key)
+        later = interpretability.without_key(x[..., key + 1 :, :], key)
         return torch.cat([x[..., : key + 1, :], later], dim=-2)
 
     return edit
@@ -575,7 +567,7 @@ def heads_set_to(means, heads):
 
     def edit(part, layer, x):
         if part == "heads" and layer in listed:
-            return mean_ablate(x, listed[layer], means[layer][None, :, None])
+            return interpretability.mean_ablate(x, listed[layer], means[layer][None, :, None])
         return x
 
     return edit
@@ -591,7 +583,7 @@ r"""
 @with_model
 def copying_without_some_heads():
     tokens = repeated_words(50, 0)
-    scores, kept = read(tokens[None])
+    _, kept = read(tokens[None])
     induction = induction_score(stacked(kept, "weights")[0, ..., 1:, 1:], 50)
     eight = some_heads(induction, 0.0)[:8]
     print("induction scores:", *(f"({a}, {b}) {induction[a, b]:.2f}" for a, b in eight))
@@ -644,7 +636,7 @@ for name in ("best induction head", "four best", "eight best", "best previous-to
     for run in records["induction"]["texts"]:
         print("  {pairs:+.2f} {others:+.2f} {all:+.2f}".format(**run[name]), end="")
     print()
-for place, kind in enumerate(("pairs", "others", "all")):
+for kind in ("pairs", "others", "all"):
     found = torch.tensor([
         run[name][kind] for run in records["induction"]["texts"] for name in run
         if name.startswith("random")
@@ -729,7 +721,7 @@ def feeders(layer, head):
     for earlier in range(layer):
         _, _, W_V, W_O = circuits(earlier)
         for one in range(9):
-            found[earlier, one] = composition_score(W_V[one], W_O[one], W_K[head], W_Q[head])
+            found[earlier, one] = interpretability.composition_score(W_V[one], W_O[one], W_K[head], W_Q[head])
     return found
 
 
@@ -840,7 +832,7 @@ FACTS = (
 def lens(states, word):
     """Return rank and log-probability of a word in states (..., 576)."""
     token = int(tokenizer.encode(word)[0])
-    return logit_lens(states, model.last_norm.weight, model.out.weight, token, EPS)
+    return interpretability.logit_lens(states, model.last_norm.weight, model.out.weight, token, EPS)
 
 
 @with_model
@@ -975,7 +967,7 @@ def attributed(kept, runs):
     heads, state = stacked(kept, "heads")[..., -1, :], stacked(kept, "state")[:, :, -1]
     W_O, gain, final = output_matrices(), model.last_norm.weight, state[:, -1]
     direction = model.out.weight[runs.object] - model.out.weight[runs.subject]
-    found = direct_attribution(heads, W_O, final, gain, direction, EPS)
+    found = interpretability.direct_attribution(heads, W_O, final, gain, direction, EPS)
     embedding = model.token(runs.tokens[:, -1:])
     fed = torch.cat([embedding, state], dim=1).diff(dim=1)
     fed = fed - torch.einsum("bnhk,nhkd->bnd", heads, W_O)
@@ -1255,12 +1247,12 @@ def copying_scores(source, seed=0, shift=0, num_words=1500):
     unembed = model.out.weight[tokens] * model.last_norm.weight
     read_from = sources(tokens)[source]
     found = torch.zeros(30, 9)
-    for number, layer in enumerate(model.layers):
+    for number in range(30):
         normed = F.rms_norm(read_from, (576,), None, EPS)
         _, _, W_V, W_O = circuits(number)
         for head in range(9):
             other = (head + 3 * shift) % 9
-            found[number, head] = copying_score(normed, W_V[head], W_O[other], unembed)
+            found[number, head] = interpretability.copying_score(normed, W_V[head], W_O[other], unembed)
     return found
 
 
@@ -1406,7 +1398,7 @@ def readings(parts):
     """Return the readings of this chapter on the prompt, through these functions."""
     tokens = tokenizer.encode(PROMPT)
     taker, giver = (int(tokenizer.encode(one)[0]) for one in (EXPECTED, AGAINST))
-    scores, kept = read(tokens[None])
+    _, kept = read(tokens[None])
     weights, state = stacked(kept, "weights")[0], stacked(kept, "state")[0, :, -1]
     share, base = parts.role_share(weights, torch.arange(len(tokens)).expand(len(tokens), -1) == 0)
     rank, told = parts.logit_lens(state, model.last_norm.weight, model.out.weight, taker, EPS)

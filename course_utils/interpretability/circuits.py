@@ -38,6 +38,8 @@ def copying_score(
             raise ValueError(f"{name} must have shape {shape}, got {tuple(matrix.shape)}")
     if not num_tokens:
         raise ValueError(f"source must hold a token, got shape {tuple(source.shape)}")
+    wide = torch.promote_types(source.dtype, torch.float32)  # eigenvalues need 32 bits
+    source, W_V, W_O, unembed = (part.to(wide) for part in (source, W_V, W_O, unembed))
     read = (source - source.mean(dim=0)) @ W_V
     written = W_O @ (unembed - unembed.mean(dim=0)).mT
     values = torch.linalg.eigvals(written @ read)  # those of read @ written that are not 0

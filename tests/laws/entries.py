@@ -114,6 +114,16 @@ def _reads_tokens(tokens: Tensor) -> Tensor:
     return _reads(tokens, None)[0]
 
 
+def _patched(
+    tokens: Tensor, layer: int = -1, position: int = -1, state: Tensor | None = None
+) -> tuple[float, Tensor]:
+    states = torch.nn.functional.one_hot(tokens, 9).float().expand(3, -1, -1).clone()
+    if state is not None:
+        states[layer:, position] = state
+    ramp = torch.arange(9.0, device=tokens.device)
+    return float(states[-1].sum(dim=0) @ ramp), states
+
+
 def _empty() -> attention.RollingCache:
     return attention.RollingCache(**entry(attention.RollingCache).arguments(FIXED))
 
@@ -269,6 +279,8 @@ TOLD = (
         {"layers": _layers("B", "H"), "gradients": _layers("B", "H")},
     ),
     Entry(interpretability.mean_ablate, {"heads": [0, 0]}),
+    Entry(interpretability.logit_lens, sizes={"token": 1}),
+    Entry(interpretability.patch_grid, {"run": always(_patched)}),
     Entry(interpretability.rank_correlation, sizes={"n": 5}),
     Entry(interpretability.without_key, sizes={"key": 0}),
     Entry(

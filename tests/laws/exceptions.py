@@ -87,6 +87,7 @@ TAKES: dict[str, set[str]] = {
         "strided_mask.num_positions", "stream_mask.num_target", "streaming_positions.num_tokens",
         "kv_cache_bytes.num_tokens", "generate.num_tokens", "stream_tokens.num_tokens",
         "without_key.key",
+        "logit_lens.token",
         "greedy_decode.num_tokens", "speculative_decode.num_tokens", "num_draft",
         "block_selected_attention.top_k", "warmup_cosine.warmup", "rolling_cache_positions.window",
     },

@@ -53,7 +53,11 @@ def text_row(book: Any, name: str, states: dict[str, Tensor]) -> Row:
     """Measure the lens, bare and translated, on one text."""
     final = book.model.out(states[name][30]).log_softmax(-1)
     entropy = -(final.exp() * final).sum(-1).mean().item()
-    found: Row = {"text": name, "equal": round(math.log(final.shape[-1]) - entropy, 2), "layers": []}
+    found: Row = {
+        "text": name,
+        "equal": round(math.log(final.shape[-1]) - entropy, 2),
+        "layers": [],
+    }
     for layer in LAYERS:
         at = layer + 1
         x, y = (torch.cat([states[one][where] for one in FITTED]) for where in (at, 30))
