@@ -41,7 +41,8 @@ def copying_score(
     wide = torch.promote_types(source.dtype, torch.float32)  # eigenvalues need 32 bits
     source, W_V, W_O, unembed = (part.to(wide) for part in (source, W_V, W_O, unembed))
     read = (source - source.mean(dim=0)) @ W_V
-    written = W_O @ (unembed - unembed.mean(dim=0)).mT
+    # Centred once is centred twice: it is a projection, and A·B has the eigenvalues of B·A.
+    written = W_O @ unembed.mT
     values = torch.linalg.eigvals(written @ read)  # those of read @ written that are not 0
     size = values.abs().sum().item()
     return values.real.sum().item() / size if size else 0.0
