@@ -195,7 +195,7 @@ EXERCISE = exercise(
                 "wrote = writes.square().sum()\nread = reads.square().sum()", "score = top**2 / safe",
                 "score = top / safe**2", "top = together.square().sum()\nbottom = wrote.square() * read.square()",
                 "bottom = wrote.square() + read.square()"),
-        mistake("square root of the ratio", "A root too many was taken.", "score = (top / safe).sqrt()",
+        mistake("square root of the ratio", "A root too many was taken. Where does one stand in the formula?", "score = (top / safe).sqrt()",
                 "top = together.norm().sqrt()", "bottom = (wrote * read).sqrt()"),
         mistake("not divided", "Nothing was divided by: heads with large weights have large scores. What makes the "
                 "score the same for W_V and for 2 W_V?", "score = top", "safe = torch.where(bottom > 0, 1.0, 1.0)"),

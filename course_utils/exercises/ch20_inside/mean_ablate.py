@@ -170,7 +170,7 @@ EXERCISE = exercise(
                 "listed = list(heads)\nfilling = means.flip(0)[listed.index(head)]"),
         mistake("all others", "The heads that are listed stay, and the others are ablated. Which ones are to be taken "
                 "out?", _OTHER, f"{_OTHER}\nfilling = 0"),
-        mistake("all heads", "Every head was ablated, listed or not.", "listed = range(outputs.shape[1])",
+        mistake("all heads", "Every head was ablated, listed or not. Which ones does the list name?", "listed = range(outputs.shape[1])",
                 "return means.unsqueeze(1).expand(outputs.shape).clone() if len(listed) else ablated",
                 "listed = list(heads) or range(outputs.shape[1])",
                 "ablated = texts.mean((0, 2)).unsqueeze(1).expand(outputs.shape).clone()"),
