@@ -143,8 +143,8 @@ EXERCISE = exercise(
                 "filling = outputs[:, head].mean(0, keepdim=True)"),
         mistake("both kinds of text averaged", "The texts that are run went into the mean with the reference. Which "
                 "texts are to be averaged?",
-                "texts = torch.cat([reference.flatten(0, 0).movedim(1, 0).flatten(1, 2), outputs.movedim(1, 0)"
-                ".flatten(1, 2)], 1).unsqueeze(0)",
+                "means = (texts.sum((0, 2)) + outputs.sum((0, 2))) / (texts[:, 0, :, 0].numel() + outputs[:, 0, :, 0]"
+                ".numel())",
                 "means = (texts.mean((0, 2)) + outputs.mean((0, 2))) / 2"),
         mistake("one number per head", "All features of a head got the same number. A head writes a vector: over which "
                 "axes does its mean run?",
@@ -170,7 +170,8 @@ EXERCISE = exercise(
                 "listed = list(heads)\nfilling = means.flip(0)[listed.index(head)]"),
         mistake("all others", "The heads that are listed stay, and the others are ablated. Which ones are to be taken "
                 "out?", _OTHER, f"{_OTHER}\nfilling = 0"),
-        mistake("all heads", "Every head was ablated, listed or not. Which ones does the list name?", "listed = range(outputs.shape[1])",
+        mistake("all heads", "Every head was ablated, listed or not. Which ones does the list name?",
+                "listed = range(outputs.shape[1])",
                 "return means.unsqueeze(1).expand(outputs.shape).clone() if len(listed) else ablated",
                 "listed = list(heads) or range(outputs.shape[1])",
                 "ablated = texts.mean((0, 2)).unsqueeze(1).expand(outputs.shape).clone()"),
