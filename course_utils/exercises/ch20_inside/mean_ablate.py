@@ -93,8 +93,9 @@ def mean_ablate(outputs, heads, reference):
 """
 _STACKED = """
 def mean_ablate(outputs, heads, reference):
-    every = range(outputs.shape[1])
-    parts = [{} if head in heads else outputs[:, head] for head in every]
+    parts = list(outputs.unbind(1))
+    for head in heads:
+        parts[head] = {}
     return torch.stack(parts, {})
 """
 _SET = "ablated[place] = {}"
@@ -271,8 +272,8 @@ EXERCISE = exercise(
                 "return ablated[:, [head for head in range(outputs.shape[1]) if head not in listed]]"),
         mistake("output with other axes", "The values are right, but the result must have the axes (B, H, L, d).",
                 "return ablated.transpose(0, 1)",
-                _STACKED.format("reference[:, head].mean((0, 1)).expand_as(outputs[:, head])", -1),
-                _STACKED.format("reference[:, head].mean((0, 1)).expand_as(outputs[:, head])", 2),
+                _STACKED.format("reference[:, head].mean((0, 1)).expand_as(parts[head])", -1),
+                _STACKED.format("reference[:, head].mean((0, 1)).expand_as(parts[head])", 2),
                 "return ablated.transpose(1, 2)",
                 "return ablated.transpose(1, 2).flatten(2)",
                 "return ablated.flatten(2)", "return ablated.mT", "return ablated.sum(1)"),
