@@ -195,7 +195,8 @@ EXERCISE = exercise(
                 "wrote = writes.square().sum()\nread = reads.square().sum()", "score = top**2 / safe",
                 "score = top / safe**2", "top = together.square().sum()\nbottom = wrote.square() * read.square()",
                 "bottom = wrote.square() + read.square()"),
-        mistake("square root of the ratio", "A root too many was taken.", "score = (top / safe).sqrt()",
+        mistake("square root of the ratio", "A root too many was taken. Where does one stand in the formula?",
+                "score = (top / safe).sqrt()",
                 "top = together.norm().sqrt()", "bottom = (wrote * read).sqrt()"),
         mistake("not divided", "Nothing was divided by: heads with large weights have large scores. What makes the "
                 "score the same for W_V and for 2 W_V?", "score = top", "safe = torch.where(bottom > 0, 1.0, 1.0)"),
@@ -223,8 +224,7 @@ EXERCISE = exercise(
                 "where one of the circuits is 0?", "score = torch.tensor(top.item() / bottom.item())",
                 "score = torch.tensor(top.item() / (wrote.item() * read.item()))",
                 "score = torch.tensor(top.item() / wrote.item() / read.item())",
-                "score = torch.tensor(math.sqrt(together.square().sum().item()) / (math.sqrt(writes.square().sum()"
-                ".item()) * math.sqrt(reads.square().sum().item())))"),
+                "score = torch.tensor(top.item() / math.sqrt(writes.square().sum() * reads.square().sum()))"),
         mistake("another score where a circuit is 0", "Where one of the circuits is 0, the score is to be 0.0, and the "
                 "kind of the result is the same as elsewhere.", *(
                     f"return score.item() if bottom > 0 else {zero}" for zero in (

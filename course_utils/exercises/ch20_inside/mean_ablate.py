@@ -93,8 +93,9 @@ def mean_ablate(outputs, heads, reference):
 """
 _STACKED = """
 def mean_ablate(outputs, heads, reference):
-    every = range(outputs.shape[1])
-    parts = [{} if head in heads else outputs[:, head] for head in every]
+    parts = list(outputs.unbind(1))
+    for head in heads:
+        parts[head] = {}
     return torch.stack(parts, {})
 """
 _SET = "ablated[place] = {}"
@@ -143,8 +144,8 @@ EXERCISE = exercise(
                 "filling = outputs[:, head].mean(0, keepdim=True)"),
         mistake("both kinds of text averaged", "The texts that are run went into the mean with the reference. Which "
                 "texts are to be averaged?",
-                "texts = torch.cat([reference.flatten(0, 0).movedim(1, 0).flatten(1, 2), outputs.movedim(1, 0)"
-                ".flatten(1, 2)], 1).unsqueeze(0)",
+                "means = (texts.sum((0, 2)) + outputs.sum((0, 2))) / (texts[:, 0, :, 0].numel() + outputs[:, 0, :, 0]"
+                ".numel())",
                 "means = (texts.mean((0, 2)) + outputs.mean((0, 2))) / 2"),
         mistake("one number per head", "All features of a head got the same number. A head writes a vector: over which "
                 "axes does its mean run?",
@@ -170,7 +171,8 @@ EXERCISE = exercise(
                 "listed = list(heads)\nfilling = means.flip(0)[listed.index(head)]"),
         mistake("all others", "The heads that are listed stay, and the others are ablated. Which ones are to be taken "
                 "out?", _OTHER, f"{_OTHER}\nfilling = 0"),
-        mistake("all heads", "Every head was ablated, listed or not.", "listed = range(outputs.shape[1])",
+        mistake("all heads", "Every head was ablated, listed or not. Which ones does the list name?",
+                "listed = range(outputs.shape[1])",
                 "return means.unsqueeze(1).expand(outputs.shape).clone() if len(listed) else ablated",
                 "listed = list(heads) or range(outputs.shape[1])",
                 "ablated = texts.mean((0, 2)).unsqueeze(1).expand(outputs.shape).clone()"),
@@ -270,8 +272,8 @@ EXERCISE = exercise(
                 "return ablated[:, [head for head in range(outputs.shape[1]) if head not in listed]]"),
         mistake("output with other axes", "The values are right, but the result must have the axes (B, H, L, d).",
                 "return ablated.transpose(0, 1)",
-                _STACKED.format("reference[:, head].mean((0, 1)).expand_as(outputs[:, head])", -1),
-                _STACKED.format("reference[:, head].mean((0, 1)).expand_as(outputs[:, head])", 2),
+                _STACKED.format("reference[:, head].mean((0, 1)).expand_as(parts[head])", -1),
+                _STACKED.format("reference[:, head].mean((0, 1)).expand_as(parts[head])", 2),
                 "return ablated.transpose(1, 2)",
                 "return ablated.transpose(1, 2).flatten(2)",
                 "return ablated.flatten(2)", "return ablated.mT", "return ablated.sum(1)"),
