@@ -32,7 +32,7 @@ MISSING = (
     f"The model's file is not here: run `python -m course_utils model` ({MODEL_MB} MB, once), "
     f"or set {ELSEWHERE} to where it lies."
 )
-WITHOUT = "Chapter 19 opens without it and shows recorded figures; all else is complete."
+WITHOUT = "Chapters 19 and 20 open without it and show recorded figures; all else is complete."
 
 
 class ModelFileError(RuntimeError):

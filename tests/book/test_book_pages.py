@@ -32,6 +32,7 @@ TERMS = {
     "17_beyond_attention": "retention",
     "18_fact_check": "pareto",
     "19_released_model": "quantisation",
+    "20_inside_a_model": "logit lens",
 }
 CHAPTER = "notebooks/03_scaled_dot_product.html"
 NAMELESS = """() => [...document.querySelectorAll("article img")]

@@ -137,8 +137,16 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"CAPITALS": {"France": "Paris"}, "BARE": ["How are you?"], "ASKED": ["Who are you?"]}, []
     ),
     "chapter_19_windows": ({"NUM_TOKENS": 40, "NUM_PLACES": 8, "WINDOWS": [[32, 16]]}, []),
+    "chapter_20_atlas": ({"FIRST": ["a"]}, []),
+    "chapter_20_copying": ({"SOURCES": ["embedding"]}, []),
+    "chapter_20_induction": ({"LENGTH": 4}, []),
+    "chapter_20_lens": ({"LAYERS": [29], "TRIED": ["housing"]}, []),
+    "chapter_20_names": ({"COUNT": 1}, []),
+    "chapter_20_printed": ({}, []),
+    "chapter_20_rankings": ({"FACTS": []}, []),
+    "chapter_20_sink": ({}, []),
 }  # fmt: skip
-MODEL = {name for name in SMALL if name.startswith("chapter_19")}  # they read the released model
+MODEL = {name for name in SMALL if name.startswith(("chapter_19", "chapter_20"))}  # they read the released model
 LATER = {name for name in SMALL if name.startswith("chapter_")}
 
 
