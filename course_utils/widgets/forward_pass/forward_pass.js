@@ -1,12 +1,13 @@
 // A forward pass of a released model: all heads, the map of one, the lens and the next words; one choice for all.
+import { decimal } from "../numbers.js";
 import { check, slider } from "../inputs.js";
-import { choice, div, fill, folded, make, note, onWidth, say, scroll, shell, spoken, widget } from "../shared.js";
-import { MEASURES, atlas, nextAt, rowOf, unpack, withoutFirst } from "./forward_pass_numbers.js";
+import { button, choice, div, fill, folded, make, note, offer, onWidth, say, scroll, shell, spoken, widget } from "../shared.js";
+import { MEASURES, atlas, largest, rowOf, unpack, upTo, withoutFirst } from "./forward_pass_numbers.js";
 import { atlasGrid, drawAtlas, drawLens, drawMap, headAt, lensGrid, mapGrid, placeOf } from "./forward_pass_picture.js";
 import { barList, lensList, plot, scale, stepper } from "./forward_pass_parts.js";
 import { liveParts } from "./forward_pass_live.js";
 import {
-  chance, countSentence, headSentence, keySentence, lensRows, lensSentence, quoted, restingSentence, weightRows,
+  countSentence, headSentence, keySentence, lensSentence, quoted, restingSentence,
 } from "./forward_pass_words.js";
 
 const TRAITS = [
@@ -26,7 +27,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
     return { ...now, position: Math.min(now.position, now.prompts[now.prompt].tokens.length - 1) };
   };
   const chosen = choice("prompt", (i) => go({ prompt: +i }));
-  const guess = choice("layer", () => {}, Array.from({ length: layers }, (_, i) => i));
+  const guess = choice("layer", () => {}, upTo(layers));
   const measure = choice("atlas", (name) => write({ measure: name }), Object.entries(MEASURES));
   const times = slider("only heads above", { min: 0, max: 10 }, (value) => write({ times: value }));
   const without = check("take the first token out", (without_first) => write({ without_first }));
@@ -44,32 +45,30 @@ export default widget(TRAITS, ({ model, write, read }) => {
 
   /** Another choice; another prompt begins at its last position. */
   function go(changes) {
-    const { prompts } = read();
-    const last = changes.prompt === undefined ? {} : { position: prompts[changes.prompt].tokens.length - 1 };
-    if (last.position !== undefined || changes.position !== undefined) key = 0;
-    write({ ...changes, ...last });
+    key = 0;
+    const { prompt: other } = changes;
+    write(other === undefined ? changes : { ...changes, position: model.get("prompts")[other].tokens.length - 1 });
   }
   const hover = (name) => (cell) => {
     hovered = cell ? { [name]: cell } : {};
     speak(state());
   };
 
-  const question = make("p", {},
-    "First a prediction. A head rests where it puts more than half of its weight on the first token, on average over the queries. " +
-      "What is the first layer in which most of the nine heads rest?",
+  const predict = div("acw-predict",
+    "Predict first: a head rests if its queries put more than half of their weight on the first token. What is the first layer in which most heads rest?",
+    div("", guess.field, button("Show the atlas", () => write({ predicted: +guess.select.value }))),
   );
-  const predict = div("acw-predict", question, guess.field, make("button", { type: "button", textContent: "Show the atlas", onclick: () => write({ predicted: +guess.select.value }) }));
-  const answer = make("p", { className: "acw-answer" });
+  const answer = spoken("acw-answer");
   const controls = div("acw-bar acw-atlasbar", measure.field, times.field);
-  const count = make("p", { className: "acw-count" });
+  const count = spoken("acw-count");
 
-  const atlasPlot = plot("Atlas: all heads", "grid of heads", {
+  const atlasPlot = plot("All heads", {
     grid: () => atlasCells,
     chosen: () => placeOf(atlasCells, state().layer, state().head),
     choose: (cell) => go(headAt(atlasCells, cell)),
     hover: hover("atlas"),
   });
-  const mapPlot = plot("Map of the chosen head", "grid of weights", {
+  const mapPlot = plot("Map of the chosen head", {
     grid: () => mapCells,
     chosen: () => [state().position, key],
     choose: ([query, column]) => {
@@ -79,25 +78,31 @@ export default widget(TRAITS, ({ model, write, read }) => {
     },
     hover: (cell) => hover("map")(cell && cell[1] <= cell[0] ? cell : null),
   });
-  const lensPlot = plot("Lens: layers and positions", "grid of words", {
+  const lensPlace = ([row, column]) => ({ layer: lensCells.states[row] - 1, position: lensCells.from + column });
+  const lensPlot = plot("Lens: layers and positions", {
     grid: () => lensCells,
     chosen: () => {
       const { layer, position } = state();
-      const above = lensCells.states.findIndex((one) => one <= layer + 1);
-      return [above < 0 ? lensCells.rows - 1 : above, position - lensCells.from];
+      return [lensCells.states.findIndex((one) => one <= layer + 1), position - lensCells.from];
     },
-    choose: ([row, column]) => go({ layer: Math.max(0, lensCells.states[row] - 1), position: lensCells.from + column }),
+    choose: (cell) => {
+      const { layer, position } = lensPlace(cell);
+      go({ layer: Math.max(0, layer), position });
+    },
     hover: hover("lens"),
   });
   const [mapSaid, lensSaid] = [spoken("acw-readout"), spoken("acw-readout")];
-  const caption = () => make("figcaption");
-  const captions = { atlas: caption(), map: caption(), lens: caption(), bars: caption() };
+  const [atlasName, mapName, lensName, barsName] = ["", "", "", ""].map(() => make("figcaption"));
   const [bars, list] = [make("table", { className: "acw-list" }), make("table", { className: "acw-list" })];
-  const atlasFigure = make("figure", { className: "acw-atlas" }, captions.atlas, atlasPlot.box);
-  const mapFigure = make("figure", { className: "acw-map" }, captions.map, mapPlot.box, mapSaid, without.label);
-  const views = div("acw-views", atlasFigure, mapFigure, make("figure", { className: "acw-next" }, captions.bars, bars, ...live.head));
-  const lens = make("figure", { className: "acw-lens" }, captions.lens, lensPlot.box, list, lensSaid, every.label);
-  const tables = [make("table"), make("table"), make("table")];
+  const part = (className, ...inside) => make("figure", { className }, ...inside);
+  const atlasFigure = part("acw-atlas", atlasName, atlasPlot.box);
+  const views = div("acw-views",
+    atlasFigure,
+    part("acw-map", mapName, mapPlot.box, mapSaid, without.label),
+    part("acw-next", barsName, bars, ...live.head),
+  );
+  const lens = part("acw-lens", lensName, lensPlot.box, list, lensSaid, every.label);
+  const tables = [make("table"), make("table", { className: "acw-list" })];
   const details = folded("The chosen position as tables", ...tables.map((table) => scroll("The chosen position", table)));
   details.addEventListener("toggle", update);
   const root = shell("forward", "A forward pass of a released model",
@@ -111,7 +116,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
     views,
     scale(),
     lens,
-    note("Layers, heads and positions are counted from 0. Weights are rounded to 1/255. The lens reads the stream after a layer as if it were the last: with the model's last norm and output layer."),
+    note("All are counted from 0. Weights are rounded to 1/255. The lens reads the stream after a layer with the last norm and the output layer."),
     details,
   );
 
@@ -129,37 +134,35 @@ export default widget(TRAITS, ({ model, write, read }) => {
     return null;
   }
 
-  const rowAt = (now, layer, head, query) => {
+  const rowAt = ({ layer, head, without_first }, query) => {
     const row = rowOf(prompt, layer, head, query);
-    return now.without_first ? withoutFirst(row) : row;
+    return without_first ? withoutFirst(row) : row;
   };
 
   /** What is said of the cells under the pointer, else of the chosen ones. */
   function speak(now) {
     if (!prompt) return;
-    const at = hovered.atlas ? headAt(atlasCells, hovered.atlas) : { layer: now.layer, head: now.head };
-    say(said, headSentence(prompt, { ...now, ...at }, rowOf(prompt, at.layer, at.head, now.position)));
+    const at = { ...now, ...(hovered.atlas && headAt(atlasCells, hovered.atlas)) };
+    say(said, headSentence(prompt, at, rowOf(prompt, at.layer, at.head, at.position)));
     const cell = hovered.map ?? [now.position, Math.min(key, now.position)];
-    say(mapSaid, keySentence(prompt.tokens, cell, rowAt(now, now.layer, now.head, cell[0]), now.without_first));
-    const [row, column] = hovered.lens ?? [];
-    const there = hovered.lens ? { layer: lensCells.states[row] - 1, position: lensCells.from + column } : now;
-    say(lensSaid, lensSentence(prompt, there));
+    say(mapSaid, keySentence(prompt.tokens, cell, rowAt(now, cell[0]), now.without_first));
+    say(lensSaid, lensSentence(prompt, hovered.lens ? lensPlace(hovered.lens) : now));
   }
 
   function draw(now) {
     const narrow = width < NARROW;
-    captions.atlas.textContent = `All heads at position ${now.position}`;
+    atlasName.textContent = `All heads at position ${now.position}`;
     if (now.predicted >= 0) {
       const seen = atlas(prompt, now);
       atlasCells = atlasGrid(width, narrow, layers, heads);
       atlasPlot.draw(drawAtlas(atlasCells, seen, now));
       say(count, countSentence(seen, now));
     }
-    captions.map.textContent = `Layer ${now.layer}, head ${now.head}: queries down, keys across`;
+    mapName.textContent = `Layer ${now.layer}, head ${now.head}: queries down, keys across`;
     mapCells = mapGrid(width, narrow, prompt.tokens);
-    const rows = prompt.tokens.map((_, query) => rowAt(now, now.layer, now.head, query));
+    const rows = prompt.tokens.map((_, query) => rowAt(now, query));
     mapPlot.draw(drawMap(mapCells, rows, prompt.tokens, [now.position, Math.min(key, now.position)]));
-    captions.lens.textContent = narrow ? `The lens at position ${now.position}` : "The lens: after each layer (29 on top), the likeliest word at each position";
+    lensName.textContent = narrow ? `Lens at position ${now.position}` : "Lens: after each layer, the likeliest word at each position";
     lensCells = lensGrid(width, prompt, now.position, unfolded);
     lensPlot.box.hidden = narrow;
     list.hidden = !narrow;
@@ -168,19 +171,17 @@ export default widget(TRAITS, ({ model, write, read }) => {
   }
 
   function showTables(now) {
-    const row = rowAt(now, now.layer, now.head, now.position);
-    const next = nextAt(prompt, now.position).map((one) => [quoted(one.word), chance(one.chance)]);
-    fill(tables[0], `Largest weights of layer ${now.layer}, head ${now.head}, query ${now.position}`, ["key", "token", "weight"], weightRows(prompt.tokens, row));
-    fill(tables[1], `The lens at position ${now.position}`, ["after layer", "three likeliest words", "entropy in nats"], lensRows(prompt, now.position));
-    fill(tables[2], `Next words at position ${now.position}`, ["word", "probability"], next);
+    const row = rowAt(now, now.position);
+    const rows = largest(row).map(([i, w]) => [i, quoted(prompt.tokens[i]), decimal(w, 3)]);
+    fill(tables[0], `Largest weights of layer ${now.layer}, head ${now.head}, query ${now.position}`, ["key", "token", "weight"], rows);
+    lensList(tables[1], prompt, now, true);
   }
 
   function showControls(now) {
-    const names = now.prompts.map(({ name }, i) => [i, name]);
-    if (chosen.select.length !== names.length) chosen.select.replaceChildren(...names.map(([value, textContent]) => make("option", { value, textContent })));
+    if (chosen.select.length !== now.prompts.length) offer(chosen, now.prompts.map(({ name }, i) => [i, name]));
     chosen.select.value = now.prompt;
     measure.select.value = now.measure;
-    times.show(now.times, now.times ? `${now.times} × base rate` : "0: all heads");
+    times.show(now.times, now.times ? `${now.times} × base rate` : "all");
     times.input.disabled = now.measure === "entropy";
     without.input.checked = now.without_first;
     steppers.layer.show(now.layer, layers);
@@ -189,19 +190,20 @@ export default widget(TRAITS, ({ model, write, read }) => {
     steppers.position.show(now.position, tokens.length, quoted(tokens[now.position]));
     const asked = now.predicted < 0;
     predict.hidden = !asked;
-    for (const part of [answer, controls, count, atlasFigure]) part.hidden = asked;
+    for (const one of [answer, controls, count, atlasFigure]) one.hidden = asked;
     if (!asked) say(answer, restingSentence(resting, heads, now.predicted));
   }
 
   function update() {
     const now = state();
-    width = root.querySelector(".acw-lens").clientWidth || 928;
+    hovered = {};
+    width = lens.clientWidth || 928;
     showControls(now);
     prompt = found(now.prompts[now.prompt]);
     if (!prompt) return;
     draw(now);
     const after = live.show(now, prompt);
-    captions.bars.textContent = `Next word after ${quoted(prompt.tokens[now.position])}`;
+    barsName.textContent = `Next word after ${quoted(prompt.tokens[now.position])}`;
     barList(bars, prompt, now.position, after);
     speak(now);
     if (details.open) showTables(now);

@@ -11,7 +11,7 @@ MOST_TOKENS = 48
 MEASURES = ("first", "previous", "followed", "entropy")
 MOST_TIMES = 10
 KEPT = ("best", "next", "lens", "entropy", "chance", "weight")
-START = (14, 0)
+START = (16, 0)
 """The layer and the head shown first."""
 
 
@@ -53,6 +53,7 @@ class ForwardPass(CourseWidget, page="forward_pass"):
         length = len(self._model.tokenizer.encode(change["new"]))
         if length > MOST_TOKENS:
             self.told = f"A text must have at most {MOST_TOKENS} tokens, got {length}."
+            self.asked = ""
             return
         # Imported here: it needs torch, which this package must not load.
         from course_utils.widgets.forward_pass.forward_pass_data import prompt_data
@@ -61,7 +62,7 @@ class ForwardPass(CourseWidget, page="forward_pass"):
         recorded = [one for one in self.prompts if one["name"] != own["name"]]
         with self.hold_sync():
             self.prompts, self.prompt = [*recorded, own], len(recorded)
-            self.position, self.removed, self.told = self.last, [], ""
+            self.position, self.removed, self.told, self.asked = self.last, [], "", ""
 
     @traitlets.observe("removed")
     def _take_out(self, change: dict[str, Any]) -> None:

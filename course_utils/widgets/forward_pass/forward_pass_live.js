@@ -10,15 +10,12 @@ export function liveParts(model, write) {
   const id = uniqueId();
   const box = make("input", { id, type: "text", maxLength: 400, placeholder: "at most 48 tokens" });
   const read = () => {
-    if (!box.value.trim()) return;
-    const last = model.get("prompts").length - 1;
-    if (box.value === model.get("asked") && !model.get("told")) write({ prompt: last, position: model.get("prompts")[last].tokens.length - 1 });
-    else write({ asked: box.value, told: WAITING });
+    if (box.value.trim()) write({ asked: box.value, told: WAITING });
   };
   box.addEventListener("keydown", (event) => event.key === "Enter" && read());
   const told = spoken("acw-told");
   const toggle = button("Take this head out", () => {
-    const { removed, prompt, layer, head } = Object.fromEntries(["removed", "prompt", "layer", "head"].map((name) => [name, model.get(name)]));
+    const [removed, prompt, layer, head] = ["removed", "prompt", "layer", "head"].map((name) => model.get(name));
     write({ removed: removed.length && removed[0] === prompt ? [] : [prompt, layer, head] });
   });
   const change = spoken("acw-change");

@@ -8,6 +8,9 @@ export const MEASURES = {
   entropy: "entropy",
 };
 
+/** The numbers from 0, so many. */
+export const upTo = (count) => Array.from({ length: count }, (_, i) => i);
+
 /** Unpack a prompt. @param {object} sizes layers, heads, and what the widget's trait `packing` says */
 export async function unpack({ tokens, ids, data }, sizes) {
   const packed = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
@@ -21,7 +24,7 @@ function sorted(bytes, length, { layers, best, next, lens, entropy, chance }) {
   const words = new TextDecoder().decode(bytes.subarray(4, at)).split("\0");
   const numbers = (count, factor) => {
     const part = bytes.subarray(at, (at += 2 * count));
-    return Array.from({ length: count }, (_, i) => (256 * part[i] + part[count + i]) / factor);
+    return upTo(count).map((i) => (256 * part[i] + part[count + i]) / factor);
   };
   const cells = (layers + 1) * length;
   const lensWords = numbers(cells * best, 1).map((word) => words[word]);
@@ -33,7 +36,7 @@ function sorted(bytes, length, { layers, best, next, lens, entropy, chance }) {
 /** What a head's query puts on each key up to its own. */
 export function rowOf({ weights, layers, heads, weight }, layer, head, query) {
   const pair = (query * (query + 1)) / 2;
-  return Array.from({ length: query + 1 }, (_, key) => weights[(pair + key) * layers * heads + layer * heads + head] / weight);
+  return upTo(query + 1).map((key) => weights[(pair + key) * layers * heads + layer * heads + head] / weight);
 }
 
 /** The weights that the same scores give where no query sees the first key; zeros where nothing is left. */
@@ -59,7 +62,7 @@ export const measured = (measure, ids, row) =>
 /** The number of every head, layer by layer, and which of them are above so many times the base rate. */
 export function atlas(prompt, { measure, position, times }) {
   const base = measure === "entropy" ? 0 : baseRate(measure, prompt.ids, position);
-  const values = Array.from({ length: prompt.layers * prompt.heads }, (_, i) =>
+  const values = upTo(prompt.layers * prompt.heads).map((i) =>
     measured(measure, prompt.ids, rowOf(prompt, Math.floor(i / prompt.heads), i % prompt.heads, position)),
   );
   const top = measure === "entropy" ? Math.log(position + 1) || 1 : 1;
@@ -68,7 +71,7 @@ export function atlas(prompt, { measure, position, times }) {
 }
 
 /** Words and their probabilities, likeliest first. */
-const pairs = (words, chances, from, count) => Array.from({ length: count }, (_, i) => ({ word: words[from + i], chance: chances[from + i] }));
+const pairs = (words, chances, from, count) => upTo(count).map((i) => ({ word: words[from + i], chance: chances[from + i] }));
 
 /** What the last layer would say of the stream after so many layers. */
 export function lensAt({ lensWords, lensChances, entropies, tokens, best }, state, position) {

@@ -1,14 +1,14 @@
 // Parts of the widget: a plot of cells, a stepper, a scale of colours, and lists with bars.
 import { cellAt, steer } from "../cells.js";
 import { fill, make, svg, uniqueId, viridis } from "../shared.js";
-import { lensAt } from "./forward_pass_numbers.js";
+import { lensAt, upTo } from "./forward_pass_numbers.js";
 import { layerOf, lensStates } from "./forward_pass_picture.js";
 import { barRows, chance, quoted } from "./forward_pass_words.js";
 
 /** A drawing of cells that follows the pointer and the keys. */
-export function plot(words, kind, { grid, chosen, choose, hover }) {
+export function plot(words, { grid, chosen, choose, hover }) {
   const drawing = svg("acw-drawing");
-  const box = make("div", { className: "acw-plot", tabIndex: 0, role: "application", "aria-label": `${words}. Arrow keys move.`, "aria-roledescription": kind }, drawing);
+  const box = make("div", { className: "acw-plot", tabIndex: 0, role: "application", "aria-roledescription": "grid of cells", "aria-label": `${words}. Arrow keys move.` }, drawing);
   const under = ({ clientX, clientY }) => {
     const { left, top } = drawing.getBoundingClientRect();
     const { left: before, top: above, rows, columns, cellWidth, cellHeight } = grid();
@@ -43,9 +43,9 @@ export function stepper(name, moved) {
 
 /** What the colours mean. */
 export function scale() {
-  const stops = Array.from({ length: 9 }, (_, i) => `rgb(${viridis(i / 8)})`);
+  const stops = upTo(9).map((i) => `rgb(${viridis(i / 8)})`);
   const strip = make("i", { style: `background: linear-gradient(to right, ${stops.join(", ")})`, "aria-hidden": "true" });
-  return make("p", { className: "acw-scale" }, "0", strip, "1, or for entropy what equal weights have");
+  return make("p", { className: "acw-scale" }, "0", strip, "1 (entropy: the most there can be)");
 }
 
 const bar = (className, p) => make("span", { className, style: `width: ${(100 * p).toFixed(1)}%` });

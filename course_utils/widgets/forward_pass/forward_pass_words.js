@@ -1,7 +1,7 @@
 // What is said of the chosen head, position and layer, and the rows of the tables.
 import { decimal, runsOf } from "../numbers.js";
-import { MEASURES, baseRate, largest, lensAt, measured, nextAt } from "./forward_pass_numbers.js";
-import { layerOf, shown } from "./forward_pass_picture.js";
+import { MEASURES, baseRate, lensAt, measured, nextAt } from "./forward_pass_numbers.js";
+import { shown } from "./forward_pass_picture.js";
 
 export const quoted = (token) => `\u2068‘${shown(token)}’\u2069`;
 export const chance = (p) => (p > 0 && p < 0.0005 ? "below 0.001" : decimal(p, 3));
@@ -15,13 +15,11 @@ export function valueWords(measure, ids, row) {
   return `${MEASURES[measure]} ${decimal(value)}, ${decimal(value / base, 1)} times the base rate ${decimal(base)}`;
 }
 
-const lensWords = (prompt, state, position) => {
-  const { words, entropy } = lensAt(prompt, state, position);
-  return `${words.map((one) => `${quoted(one.word)} ${decimal(one.chance, 3)}`).join(", ")}; entropy ${decimal(entropy)} nats`;
-};
-
-export const lensSentence = (prompt, { layer, position }) =>
-  `Lens at position ${position}, ${quoted(prompt.tokens[position])}, after layer ${layer}: ${lensWords(prompt, layer + 1, position)}.`;
+export function lensSentence(prompt, { layer, position }) {
+  const { words, entropy } = lensAt(prompt, layer + 1, position);
+  const said = words.map((one) => `${quoted(one.word)} ${decimal(one.chance, 3)}`).join(", ");
+  return `Lens at position ${position}, ${quoted(prompt.tokens[position])}, after ${layer < 0 ? "the embedding" : `layer ${layer}`}: ${said}; entropy ${decimal(entropy)} nats.`;
+}
 
 export const headSentence = (prompt, { measure, layer, head, position }, row) =>
   `Layer ${layer}, head ${head}, position ${position}, ${quoted(prompt.tokens[position])}: ${valueWords(measure, prompt.ids, row)}.`;
@@ -40,12 +38,8 @@ export const countSentence = ({ kept, base }, { measure, times }) =>
 export function restingSentence(resting, heads, predicted) {
   const most = resting.flatMap((count, layer) => (2 * count > heads ? [layer] : []));
   const runs = runsOf(most).map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`));
-  const none = resting.flatMap((count, layer) => (count || layer < most[0] ? [] : [layer]));
   const verdict = predicted === most[0] ? "as you said" : `you said ${predicted}`;
-  return (
-    `It is layer ${most[0]} (${verdict}). Measured over the six recorded prompts, most heads rest in layers ${runs.join(", ")}` +
-    `${none.length ? `; of those behind the first, layers ${none.join(" and ")} have no such head` : ""}.`
-  );
+  return `It is layer ${most[0]} (${verdict}): over the six recorded prompts, most heads rest in layers ${runs.join(", ")}, and in no others.`;
 }
 
 /** The rows of the next-token bars: with a head taken out, also what becomes of these words. */
@@ -56,15 +50,7 @@ export function withoutSentence({ layer, head, position }, prompt, after) {
   const [word, p] = after.first[position];
   const [before] = nextAt(prompt, position);
   return (
-    `Without head ${head} of layer ${layer} (its output is its mean over the six prompts) the likeliest word is ${quoted(word)} with ${chance(p)}; ` +
+    `Without head ${head} of layer ${layer} (set to its mean over the six prompts): first ${quoted(word)} with ${chance(p)}; ` +
     `${quoted(before.word)} goes from ${chance(before.chance)} to ${chance(after.same[position][0])}.`
   );
 }
-
-/** Rows of the three tables. */
-export const weightRows = (tokens, row) => largest(row).map(([key, w]) => [key, quoted(tokens[key]), decimal(w, 3)]);
-export const lensRows = (prompt, position) =>
-  Array.from({ length: prompt.layers + 1 }, (_, i) => prompt.layers - i).map((state) => {
-    const { words, entropy } = lensAt(prompt, state, position);
-    return [state ? layerOf(state) : "embedding", words.map((one) => `${quoted(one.word)} ${decimal(one.chance, 3)}`).join(", "), decimal(entropy)];
-  });
