@@ -43,8 +43,9 @@ class ForwardPass(CourseWidget, page="forward_pass"):
 
     @property
     def last(self) -> int:
-        """The last position of the prompt on show."""
-        return len(self.prompts[self.prompt]["tokens"]) - 1
+        """The last position of the prompt on show; 0 where there is no such prompt."""
+        found = self.prompts[self.prompt : self.prompt + 1]
+        return len(found[0]["tokens"]) - 1 if found else 0
 
     @traitlets.observe("asked")
     def _read(self, change: dict[str, Any]) -> None:

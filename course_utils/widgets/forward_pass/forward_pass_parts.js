@@ -45,7 +45,7 @@ export function stepper(name, moved) {
 export function scale() {
   const stops = upTo(9).map((i) => `rgb(${viridis(i / 8)})`);
   const strip = make("i", { style: `background: linear-gradient(to right, ${stops.join(", ")})`, "aria-hidden": "true" });
-  return make("p", { className: "acw-scale" }, "0", strip, "1 (entropy: the most there can be)");
+  return make("p", { className: "acw-scale" }, "0", strip, "1 (entropy: its most)");
 }
 
 const bar = (className, p) => make("span", { className, style: `width: ${(100 * p).toFixed(1)}%` });
