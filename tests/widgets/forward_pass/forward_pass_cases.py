@@ -111,7 +111,7 @@ def case(prompt: int, position: int, layer: int, head: int) -> dict[str, Any]:
         values, base = measured(numbers, measure, position)
         found[measure] = {
             "value": values[layer, head].item(), "sum": values.sum().item(), "base": base,
-            "above": int((values > 3 * base).sum()) if base else 0,
+            "above": int((values > 2.9 * base).sum()) if base else 0,
         }  # fmt: skip
     return found
 
