@@ -1,4 +1,4 @@
-"""What the widget shows of one text, from the model itself, and how it is packed.
+"""The numbers that the widget shows of one text, from the model itself, and how they are packed.
 
 A prompt's numbers are one row of bytes, deflated and in base64. In it, one after the other: how
 long the words are, as four bytes; the words, in UTF-8, with a zero between two; then, of every
@@ -23,11 +23,11 @@ from course_utils.models.released.gguf_model import Released
 from course_utils.models.released.whole_pass import Pass, lens_scores, whole_pass
 
 BEST, NEXT = 3, 10
-"""How many words are kept of each state, and how many next words of each position."""
+"""Numbers of words that are kept: of each state, and as next words of each position."""
 
 LENS, ENTROPY, CHANCE, WEIGHT = 1_000, 256, 65_535, 255
-"""What the lens's probabilities, its entropies in nats, next words' probabilities and weights are
-multiplied by before they are rounded."""
+"""Factors of the lens's probabilities, its entropies in nats, next words' probabilities and weights
+before they are rounded."""
 
 
 def prompt_data(released: Released, name: str, text: str) -> dict[str, Any]:
