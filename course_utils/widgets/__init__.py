@@ -19,6 +19,7 @@ from course_utils.widgets.extrapolation_explorer.extrapolation_explorer import (
     ExtrapolationExplorer,
     extrapolation_explorer,
 )
+from course_utils.widgets.forward_pass.forward_pass import ForwardPass, forward_pass
 from course_utils.widgets.head_grid.head_grid import HeadGrid, head_grid
 from course_utils.widgets.heatmap.heatmap import Heatmap, heatmap
 from course_utils.widgets.hopfield_landscape.hopfield_landscape import (

@@ -15,6 +15,7 @@ from course_utils.models import chat_prompt, generate
 from course_utils.models.released import gguf_model
 from course_utils.models.released.gguf_file import read_gguf
 from course_utils.models.released.gguf_model import from_gguf
+from course_utils.models.released.whole_pass import whole_pass
 
 pytestmark = [
     pytest.mark.thorough,
@@ -76,3 +77,30 @@ def test_scores_and_greedy_text_are_those_of_hugging_faces_llama(file) -> None:
     assert tokenizer.decode(written[0]).startswith("The capital of France is Paris")
     ours_written = generate(ours, prompt, 12, temperature=0.0)
     assert torch.equal(ours_written, written[:, prompt.shape[1] :])
+
+
+@pytest.fixture(scope="module")
+def passes(file):
+    """One text's pass in our model and in theirs, and our model."""
+    ours, tokenizer = from_gguf(file)
+    theirs = transformers_model(file, ours)
+    theirs.set_attn_implementation("eager")
+    prompt = tokenizer.encode("When Mary and John went to the store, John gave a drink to")
+    with torch.inference_mode():
+        want = theirs(prompt[None], output_attentions=True, output_hidden_states=True)
+    return whole_pass(ours, prompt), want, ours
+
+
+@pytest.mark.peer("20", "`whole_pass`", "`LlamaForCausalLM`, eager", "float32 5e-6", "weights")
+def test_all_weights_are_those_of_hugging_faces_llama(passes) -> None:
+    seen, want, _ = passes
+    torch.testing.assert_close(seen.weights, torch.cat(want.attentions), atol=5e-6, rtol=0)
+
+
+@pytest.mark.peer("20", "`whole_pass`", "`LlamaForCausalLM`", "float32 2e-4", "streams, scores")
+def test_the_streams_are_those_of_hugging_faces_llama_under_the_last_norm(passes) -> None:
+    seen, want, ours = passes
+    states = torch.cat(want.hidden_states)
+    theirs = torch.cat([ours.last_norm(states[:-1]), states[-1:]])  # their last one is normed
+    torch.testing.assert_close(ours.last_norm(seen.states), theirs, atol=2e-4, rtol=0)
+    torch.testing.assert_close(seen.logits, want.logits[0], atol=2e-4, rtol=0)

@@ -42,6 +42,11 @@ def _next_token(place: int, **settings: float) -> Any:
     return widgets.next_token_explorer(record, place=place, nucleus_only=True, **settings)
 
 
+def _forward_pass(**settings: int) -> Any:
+    record = read_record("chapter_20_forward_pass")
+    return widgets.forward_pass(record, model=object(), **settings)
+
+
 def _times() -> Any:
     names, lengths = ("SDPA, causal", "sliding window"), (512, 1024, 4096)
     keys = ("what", "length", "milliseconds", "flops")
@@ -72,6 +77,7 @@ MORE: dict[str, Callable[[], list[Any]]] = {
         explanation_graph_cases.widget(method=method) for method in ("flow", "raw")
     ],
     "HopfieldLandscape": lambda: [widgets.hopfield_landscape(count=6, as_attention=True)],
+    "ForwardPass": lambda: [_forward_pass(), _forward_pass(prompt=2, predicted=0)],
     "NextTokenExplorer": lambda: [_next_token(4), _next_token(13, top_p=1.0)],
     "StateExplorer": lambda: [_many_pairs("fade"), _many_pairs("softmax")],
     "RingStepper": lambda: [

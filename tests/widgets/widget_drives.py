@@ -280,4 +280,18 @@ DRIVES = {
         said.thousand_tokens_of_the_flattest_class,
         {"place": 12, "temperature": 1.5, "top_p": 0.5, "draws": 1000, "met": [3, -1]},
     ),
+    "ForwardPass": Drive(
+        lambda: widgets.forward_pass(read_record("chapter_20_forward_pass")),
+        lambda _: [
+            pick("layer", "3"),
+            press(lambda root: root.get_by_role("button", name="Show the atlas")),
+            pick("prompt", "a chat turn"),
+            pick("atlas", "weight on the token before"),
+            slide("only heads above", "End"),
+            *[press(lambda root: root.get_by_role("button", name="layer up"))] * 2,
+            tick("take the first token out"),
+        ],
+        said.token_before_in_a_chat_turn,
+        {"prompt": 5, "layer": 18, "position": 14, "measure": "previous", "times": 10},
+    ),
 }

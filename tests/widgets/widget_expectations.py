@@ -19,6 +19,7 @@ from course_utils.widgets import look_stepper
 from course_utils.widgets.state_explorer.state_explorer import START
 from tests.widgets.budget_explorer import budget_explorer_cases
 from tests.widgets.explanation_graph import explanation_graph_cases
+from tests.widgets.forward_pass import forward_pass_cases
 from tests.widgets.hopfield_landscape import hopfield_landscape_cases
 from tests.widgets.look_stepper import look_stepper_cases
 from tests.widgets.mask_playground import mask_playground_cases
@@ -322,3 +323,31 @@ def thousand_tokens_of_the_flattest_class(widget: Any) -> list[str]:
         f"at all {len(sizes)} places: {min(sizes)} to {max(sizes):,}",
         "one token is the whole nucleus: place 4;",
     ]
+
+
+def token_before_in_a_chat_turn(widget: Any) -> list[str]:
+    numbers = forward_pass_cases.of_widget(widget, 5)
+    layer, head, position = widget.layer + 2, widget.head, 14
+    values, base = forward_pass_cases.measured(numbers, "previous", position)
+    value = values[layer, head].item()
+    words = zip(
+        numbers.lens_words[layer + 1][position], numbers.lens_chances[layer + 1, position],
+        strict=True,
+    )  # fmt: skip
+    lens = ", ".join(f"‘{shown(word)}’ {fixed(float(chance), 3)}" for word, chance in words)
+    above = int((values > 10 * base).sum())
+    assert above > 0
+    return [
+        "It is layer 3 (as you said)",
+        f"Layer {layer}, head {head}, position 14, ‘⏎’: weight on the token before "
+        f"{fixed(value, 2)}, {fixed(value / base, 1)} times the base rate {fixed(base, 2)}.",
+        f"{above} of 270 heads are above 10 times the base rate {fixed(base, 3)}.",
+        "Query 14, ‘⏎’, puts 0.000 on key 0, ‘<|im_start|>’.",
+        f"Lens at position 14, ‘⏎’, after layer {layer}: {lens}; entropy",
+        "Next word after ‘⏎’",
+    ]
+
+
+def shown(token: str) -> str:
+    """Return a token as the page names it."""
+    return token.translate({ord("\n"): "⏎", ord("\t"): "⇥", ord(" "): "␣", 0xA0: "␣"})

@@ -1,0 +1,1 @@
+"""The widget ``forward_pass``: its Python, JavaScript and style."""
