@@ -137,8 +137,13 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"CAPITALS": {"France": "Paris"}, "BARE": ["How are you?"], "ASKED": ["Who are you?"]}, []
     ),
     "chapter_19_windows": ({"NUM_TOKENS": 40, "NUM_PLACES": 8, "WINDOWS": [[32, 16]]}, []),
+    "chapter_20_boxes": (
+        {"TEXTS": ["housing"], "SCALES": {}, "LAYERS": 1, "NUM_TOKENS": 300, "LONG": ["course"]}, []
+    ),
+    "chapter_20_recall": ({"COUNTS": [4], "LISTS": 1}, []),
 }  # fmt: skip
-MODEL = {name for name in SMALL if name.startswith("chapter_19")}  # they read the released model
+# They read the released model.
+MODEL = {name for name in SMALL if name.startswith(("chapter_19", "chapter_20"))}
 LATER = {name for name in SMALL if name.startswith("chapter_")}
 
 
