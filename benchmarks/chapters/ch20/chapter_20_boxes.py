@@ -178,16 +178,13 @@ def main() -> None:
     book = opened()
     texts = {name: one for name, one in book.five_texts().items() if name in TEXTS}
     encoded = {name: book.tokenizer.encode(installed_texts()[name])[:NUM_TOKENS] for name in LONG}
-    tables: dict[str, list[Row]] = {
-        "scale": each(lambda *one: scale_row(book, *one), texts.items()),
-        "heads": each(lambda *one: heads_row(book, *one), texts.items()),
-        "rope": each(lambda *one: rope_row(book, *one), texts.items()),
-        "long": each(lambda *one: rope_row(book, *one, FAR), encoded.items()),
-    }
     script.record(
         what="loss (nats per token) that the released model gains where one part is changed",
         settings={**FILE, "tokens": 256, "heads": drawn(), "cache": [LAYERS, KV_HEADS, D_K]},
-        **tables,
+        scale=each(lambda *one: scale_row(book, *one), texts.items()),
+        heads=each(lambda *one: heads_row(book, *one), texts.items()),
+        rope=each(lambda *one: rope_row(book, *one), texts.items()),
+        long=each(lambda name, one: rope_row(book, name, one, FAR), encoded.items()),
         runs=each(lambda *one: cache_row(book, *one), texts.items()),
     )
 
