@@ -1389,6 +1389,32 @@ The scaled head shows one line just below the diagonal: every character looks at
 </details>
 """
 
+# %% [markdown]
+r"""
+**In a released model.** SmolLM2-135M-Instruct (chapter 20 opens it) was trained with $d_k = 64$ and the usual scale of 1/8. Recorded, on three texts of 256 tokens: how the products vary within a row, how long queries and keys are (the first token left out, which is special), and what another scale in every layer adds to the loss, in nats per token, without further training.
+
+**Predict.** Section 7 gives $q \cdot k$ a variance of 64 and vectors a length of 8, if entries are independent with variance 1. What are they after training? And what does a scale half or twice as large cost, or $1/d_k$?
+"""
+
+# %%
+inside = measure.read_record("chapter_20_boxes")["scale"]
+print("text     variance of q·k (80% of heads)   lengths of q, k   largest weight, unscaled")
+for one in inside:
+    print(f"{one['text']:8} {one['variance']:9} ({one['tenth']}–{one['nine tenths']})", end="")
+    print(f"{one['query']:20} {one['key']:5}", end="")
+    print(f"{one['top']['as trained']:14.2f} {one['top']['none']:9.2f}")
+for name in inside[0]["scale"]:
+    print(f"scale {name:10}", *(f"{one['scale'][name]:+6.2f}" for one in inside))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Four to five times 64: 276 to 338<!-- shown: 276 338 --> for the median head, from longer vectors (14.3 to 17.0<!-- shown: 14.3 17.0 -->). Training does not keep the variance at 1 that the scale was made for; the scale has become part of what was learned. Without any, 3.6 to 4.9 nats are added, with $1/d_k$ 3.3 to 5.2<!-- shown: 3.56 4.94 3.34 5.16 -->. But its exact value is not sharp. With 0.8 or 1.25 times the scale the loss rises by 0.03 to 0.19<!-- shown: 0.03 0.19 -->, with half by 1.1 to 1.5<!-- shown: 1.11 1.54 -->, with twice by 0.7 to 0.8<!-- shown: 0.65 0.78 -->.
+
+</details>
+"""
+
 # %% [markdown] tags=["further"]
 """
 ## 14. What published texts say, once more

@@ -1257,6 +1257,31 @@ RecurrentGemma: windows of 2,048 and a recurrence. All others keep layers that c
 </details>
 """
 
+# %% [markdown]
+r"""
+**In a released model.** SmolLM2-135M-Instruct (chapter 20 opens it) keeps a cache of everything. Recorded: a list of pairs, "word is word.", then up to 16 of them asked again, with the whole cache and with a window of 60 tokens and the first four; four lists of each length. A window is a state of fixed size.
+
+**Predict.** 4 to 64 pairs of four tokens each. From where on does the window fail? Does the whole cache recall all 64?
+"""
+
+# %%
+print("pairs  questions  whole cache  window: all  pair still held  pair gone  no list")
+for one in measure.read_record("chapter_20_recall")["runs"]:
+    print(f"{one['pairs']:5} {one['questions']:10} {one['full']:12.2f}", end="")
+    print(f"{one['window']:13.2f} {one['window, held']:>16} {one['window, gone']:>10}", end="")
+    print(f"{one['no list']:9.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+From 16 pairs on, when the list is longer than the window: 0.22 instead of 0.64, and of 64 pairs 0.06 instead of 0.39<!-- shown: 0.22 0.64 0.06 0.39 -->. Of the pairs that have left the window it names 4 of 39, 1 of 52, 1 of 57<!-- shown: 39 52 57 -->: what is gone from the state is gone.
+
+But the cache holds all 64 pairs, and this model still names only four in ten. So a state's size is a ceiling, not a promise, and a recall below 1 does not by itself show a full state. The shares are of 16 to 64 questions (a standard error of 0.06 to 0.12).
+
+</details>
+"""
+
 # %% [markdown] tags=["further"]
 r"""
 ## 12. Experts of attention, and search

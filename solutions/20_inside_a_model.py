@@ -20,10 +20,10 @@ r"""
 2. take an attention sink away in a way that takes only it away;
 3. ablate heads with zero, with a mean and at random, and say what each shows;
 4. read the stream with a logit lens, and say where it misleads;
-5. split a difference of scores into parts that add up, and patch a run to find where a name is carried;
-6. predict from weights alone which heads feed each other and which copy, and hold the prediction against a run.
+5. split a difference of scores into parts that add up, and find by patching where a name is carried;
+6. (further) predict from weights which heads feed each other and which copy, and hold it against a run.
 
-*You need* chapters 13 (entropy, induction, ablation) and 19 (the model), 08 (grouped queries), 11 (the stream).
+*You need* chapters 13 (entropy, induction, ablation) and 19 (the model).
 
 *Core path · further*
 """
@@ -32,9 +32,9 @@ r"""
 r"""
 How to read: each experiment begins with a question. Write down your guess, run the cell, then open the answer.
 
-The model is that of chapter 19, SmolLM2-135M-Instruct: 30 layers of 9 query heads, which share 3 heads of keys and values, and a stream of 576 channels. Layers and heads count from 0, and (16, 0) is head 0 of layer 16.
+The model is that of chapter 19, SmolLM2-135M-Instruct: 30 layers of 9 query heads, which share 3 heads of keys and values, and a stream of 576 channels. Layers and heads count from 0; (16, 0) is head 0 of layer 16.
 
-What is found in one text, with one seed, may be luck. So each finding is held against three things: an *ablation*, a *base rate* and a *random choice*. One text is live; the others were recorded by the scripts in `benchmarks/chapters/ch20`, with the functions of this notebook. Without the model's file, cells show what they printed here.
+What is found in one text may be luck. So each finding is held against three things: an *ablation*, a *base rate* and a *random choice*. One text is live; the others were recorded with the functions of this notebook. Without the model's file, cells show what they printed.
 """
 
 # %%
@@ -54,6 +54,7 @@ from course_utils.interpretability import (
     rank_correlation,
 )
 from course_utils.models import released
+from course_utils.widgets import forward_pass
 
 # %% tags=["nbval-ignore-output"] reason="says whether the model's file is here"
 plotting.use_style()
@@ -69,6 +70,25 @@ records = {
     for name in ("atlas", "sink", "induction", "lens", "names", "copying", "rankings")
 }
 
+
+# %% [markdown]
+r"""
+First, a picture of one pass through it. Choose a prompt, a layer, a head and a position.
+
+**Predict.** The picture asks before it shows: from which layer on do most heads *rest*, with more than half of their weight on the first token?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
+forward_pass(measure.read_record("chapter_20_forward_pass"), model=made if path else None)
+
+# %% [markdown]
+r"""
+<details><summary>What to try</summary>
+
+On the prompt with two names, look at layer 23 and the last position: which head looks at which name? Take the first token out: where does the weight of a resting head go? Then read the lens from below: in which layer does the last column begin to make sense, and what stands there before? Every one of these questions gets a section, and a control.
+
+</details>
+"""
 
 # %% [markdown]
 r"""
@@ -219,7 +239,10 @@ def roles(weights, tokens):
         "previous": columns == rows - 1,
         "induction": followed & (columns <= rows),
     }
-    return {name: interpretability.role_share(weights, which & (rows >= 32)) for name, which in chosen.items()}
+    return {
+        name: interpretability.role_share(weights, which & (rows >= 32))
+        for name, which in chosen.items()
+    }
 
 
 # %% [markdown]
@@ -250,7 +273,9 @@ def heads_with_a_role():
 # %% mystnb={"image": {"alt": "Four maps of 30 layers by 9 heads. On the first token most heads from layer 12 on are bright. On the previous token only five single heads are. Induction: about eight heads of layers 17 to 23 glow weakly. Entropy is high in the first layers and low in most later ones, with single exceptions everywhere."}}
 atlas = records["atlas"]["runs"]
 figure, panels = plt.subplots(1, 4, figsize=(plotting.WIDTH, 4.6), sharey=True)
-plotting.headline(figure, "Half of the late heads rest on the first token;\nother roles belong to single heads")
+plotting.headline(
+    figure, "Half of the late heads rest on the first token;\nother roles belong to single heads"
+)
 for axes, name in zip(panels, ("first", "previous", "induction", "entropy"), strict=True):
     axes.imshow(atlas[0][name], aspect="auto", cmap="cividis", vmin=0, vmax=1, origin="lower")
     axes.set_title(name, loc="center")
@@ -328,7 +353,7 @@ So a head that rests writes little: in 159 of 162 late heads, a query that rests
 
 </details>
 
-**Predict.** Is it this token? What if the text begins with another one?
+Is it this token? Eight others, put in its place:
 """
 
 # %%
@@ -354,7 +379,11 @@ def two_places_to_rest():
         _, kept = read(tokens[None])
         entries = kept["state"][11][0, :3, 507]
         rest = (stacked(kept, "weights")[0][..., 32:, :2].sum(-1).mean(-1) > 0.5).sum()
-        print(f"{word!r:6} channel 507 of tokens 0, 1, 2:", *(f"{one:6.0f}" for one in entries), end="")
+        print(
+            f"{word!r:6} channel 507 of tokens 0, 1, 2:",
+            *(f"{one:6.0f}" for one in entries),
+            end="",
+        )
         print(f"; {rest} heads put more than half on tokens 0 and 1 together")
 
 
@@ -457,7 +486,14 @@ r"""
 
 Hidden from the beginning: nothing, on any of the five texts. The second token becomes the sink instead, and as many heads rest on it. Hidden from layer 12 on, when it is too late to make another: +0.52 to +0.75<!-- shown: 0.52 0.75 -->. The control, token 5, costs nothing.
 
-So "the model needs its first token" is wrong, and "it needs a place to rest" is right. What is read there? A constant: with the value that the *other* texts have there, the loss stays, and with the other texts' three channels too. A value of 0 is not "nothing" but a change, +0.54 to +0.68<!-- shown: 0.54 0.68 -->; in *all* layers it is useless as a test, since it may or may not destroy what makes the sink: 0 to 55 heads are left<!-- shown: 55 -->. Channel 507 at 0 wrecks the model, +9.87 and more<!-- shown: 9.87 -->, though halved it costs 0.35 at most<!-- shown: 0.35 -->.
+</details>
+"""
+
+# %% [markdown]
+r"""
+<details><summary>And what is read there?</summary>
+
+So "the model needs its first token" is wrong, and "it needs a place to rest" is right. What it reads there is a constant: with the value that the *other* texts have there, the loss stays, and with the other texts' three channels too. A value of 0 is not "nothing" but a change, +0.54 to +0.68<!-- shown: 0.54 0.68 -->; in *all* layers it is useless as a test, since it may or may not destroy what makes the sink: 0 to 55 heads are left<!-- shown: 55 -->. Channel 507 at 0 wrecks the model, +9.87 and more<!-- shown: 9.87 -->, though halved it costs 0.35 at most<!-- shown: 0.35 -->.
 
 </details>
 """
@@ -478,14 +514,29 @@ r"""
 
 </details>
 
+"""
+
+# %% [markdown]
+r"""
 Chapter 08's window drops the first token like all old ones.
 
-**Predict.** A window of 64 keys, or one of 63 and the first token: which costs less, and by how much? What about 63 and token 5?
+Which costs less: a window of 64 keys, or one of 63 and the first token? And 63 and token 5?
 """
 
 # %%
-names = ("all", "64", "63 and the first", "63 and token 5", "60 and the first four", "32", "31 and the first")
-print(f"{'loss, positions 96 to 255':26}", *(f"{run['text'][:7]:>7}" for run in records["sink"]["windows"]))
+names = (
+    "all",
+    "64",
+    "63 and the first",
+    "63 and token 5",
+    "60 and the first four",
+    "32",
+    "31 and the first",
+)
+print(
+    f"{'loss, positions 96 to 255':26}",
+    *(f"{run['text'][:7]:>7}" for run in records["sink"]["windows"]),
+)
 for name in names:
     print(f"{name:26}", *(f"{run[name]:7.2f}" for run in records["sink"]["windows"]))
 
@@ -641,7 +692,9 @@ for kind in ("pairs", "others", "all"):
         run[name][kind] for run in records["induction"]["texts"] for name in run
         if name.startswith("random")
     ])  # fmt: skip
-    print(f"ten random draws, {kind:6}: {found.mean():+.2f}, from {found.min():+.2f} to {found.max():+.2f}")
+    print(
+        f"ten random draws, {kind:6}: {found.mean():+.2f}, from {found.min():+.2f} to {found.max():+.2f}"
+    )
 
 # %% [markdown]
 r"""
@@ -654,131 +707,7 @@ Where a pair of tokens returns, by 0.52 to 1.89<!-- shown: 0.52 1.89 -->, far ab
 
 # %% [markdown]
 r"""
-## 6. Who feeds whom, from the weights
-
-An induction head needs to know, at each key, which token came before: a previous-token head writes that into the stream, and the induction head's *keys* read it. Can one see from the weights alone who writes for whom?
-
-What head A writes passes through its $W_V W_O$; what head B's scores read of it, through $W_K W_Q^\top$. If the one writes into directions that the other reads, their product is large (Elhage et al., 2021). Rotations and norms are left out.
-"""
-
-# %% [markdown]
-r"""
-### Exercise: `composition_score`
-
-*Difficulty · importance · minutes*
-
-Write `composition_score(W_V, W_O, W_in, W_other) -> float`.
-
-- `W_V` is $(d, d_v)$ and `W_O` is $(d_v, d)$, of an earlier head, which maps a token's row vector $x$ to $x W_V W_O$. `W_in` and `W_other` are $(d, d_k)$, of a later head: for composition with its keys, its $W_K$ and $W_Q$.
-- In Frobenius norms:
-
-$$\frac{\lVert W_V W_O W_\text{in} W_\text{other}^\top \rVert}{\lVert W_V W_O \rVert \cdot \lVert W_\text{in} W_\text{other}^\top \rVert}$$
-
-- The result is a Python float, and 0.0 where either circuit, $W_V W_O$ or $W_\text{in} W_\text{other}^\top$, is 0.
-- Weights may be as small as 0.02, so leave no epsilon in the result.
-
-Rotations (RoPE) and norms are left out. No gradient is needed.
-"""
-
-
-# %% exercise="composition_score"
-def composition_score(W_V, W_O, W_in, W_other):
-    """Return how much of an earlier head's output a later head's circuit can read."""
-    ### BEGIN SOLUTION: Multiply the two circuits and compare the norms; look at the divisor first.
-    writes, reads = W_V @ W_O, W_in @ W_other.mT
-    size = (writes.norm() * reads.norm()).item()
-    return (writes @ reads).norm().item() / size if size else 0.0
-    ### END SOLUTION
-
-
-# %%
-check("composition_score", composition_score)
-# hint("composition_score")
-
-
-# %%
-def circuits(layer):
-    """Return W_Q, W_K, W_V (576, 64) and W_O (64, 576) of a layer's nine heads, gains folded in."""
-    block = model.layers[layer]
-    gain = block.attention_norm.weight
-    rows = (block.attention.in_proj.weight * gain).view(15, 64, 576).mT
-    query, key, value = rows.split([9, 3, 3])
-    W_O = block.attention.out_proj.weight.mT.view(9, 64, 576)
-    return query, key.repeat_interleave(3, 0), value.repeat_interleave(3, 0), W_O
-
-
-# %% [markdown]
-r"""
-**Predict.** 162 heads come before layer 18. For random matrices the score is $1/\sqrt{576} = 0.042$. Will one of the 162 stand out for the induction head (18, 6)?
-"""
-
-
-# %%
-def feeders(layer, head):
-    """Return the composition score of all earlier heads with a head's keys (layer, 9)."""
-    W_Q, W_K, _, _ = circuits(layer)
-    found = torch.zeros(layer, 9)
-    for earlier in range(layer):
-        _, _, W_V, W_O = circuits(earlier)
-        for one in range(9):
-            found[earlier, one] = interpretability.composition_score(W_V[one], W_O[one], W_K[head], W_Q[head])
-    return found
-
-
-@with_model
-def who_feeds_the_induction_heads():
-    _, kept = read(repeated_words(50, 0)[None])
-    induction = induction_score(stacked(kept, "weights")[0, ..., 1:, 1:], 50)
-    for layer, head in ((17, 3), (17, 5), (18, 6), (18, 8), (20, 6)):
-        found = feeders(layer, head)
-        best = some_heads(found, 0.0)[:2]
-        print(f"({layer}, {head}), induction {induction[layer, head]:.2f}: median", end="")
-        print(f" {found.median():.3f};", *(f"{one} {found[one]:.3f}" for one in best))
-
-
-# %% [markdown]
-r"""
-<details><summary>Answer</summary>
-
-Two do: (17, 8), and (16, 0), the previous-token head, which also stands out for the two heads of layer 17, with more than three times the median. And not only for induction heads: (18, 8) shares its keys with (18, 6), gives the same two, and has an induction score of 0.00<!-- shown: 0.00 -->. Three heads that share a key matrix are one confirmation, not three.
-
-A score says that a head *could* read what another writes. Whether it does, a run must say.
-
-</details>
-
-**Predict.** Ablate (17, 8), the first by its score for (18, 6), and (16, 0), the second. Whose absence does (18, 6) notice more?
-"""
-
-
-# %%
-@with_model
-def feeders_ablated():
-    tokens = repeated_words(50, 0)
-    _, other = read(texts["housing"][None])
-    means = stacked(other, "heads")[0].mean(2)
-    heads = ((17, 3), (17, 5), (18, 6), (20, 6))
-    print("induction score of   ", *heads)
-    for name, out in (
-        ("all heads", []), ("without (16, 0)", [(16, 0)]), ("without (17, 8)", [(17, 8)]),
-        ("without (19, 3)", [(19, 3)]), ("without (11, 1)", [(11, 1)]),
-    ):  # fmt: skip
-        _, kept = read(tokens[None], heads_set_to(means, out))
-        found = induction_score(stacked(kept, "weights")[0, ..., 1:, 1:], 50)
-        print(f"{name:18}", *(f"{found[one]:8.2f}" for one in heads))
-
-
-# %% [markdown]
-r"""
-<details><summary>Answer</summary>
-
-Without (16, 0), the two heads of layer 17 stop, and (18, 6) falls from 0.95 to 0.32<!-- shown: 0.95 0.32 -->. Without (17, 8), whose score was higher, it falls to 0.79<!-- shown: 0.79 -->. Without (19, 3), only (20, 6) loses, whose keys it feeds by its score; without (11, 1), the other head that looks back, none does. The weights proposed, and the run put the two candidates in another order.
-
-</details>
-"""
-
-# %% [markdown]
-r"""
-## 7. A lens, and what it does to what you see
+## 6. A lens, and what it does to what you see
 
 The last layer reads words out of the stream: a norm, then the unembedding. Nothing forbids to do so earlier. This is the **logit lens** (nostalgebraist, 2020).
 """
@@ -859,7 +788,9 @@ But is it the model that is undecided, or the lens that cannot read? A control: 
 """
 
 # %% mystnb={"image": {"alt": "KL divergence from the final distribution by layer. The bare lens starts high, stays at 13 to 19 nats up to layer 22, above the line of equal probabilities at about 8, and falls to 0 at the last layer. The translated lens starts at about 7 and falls steadily."}}
-axes = plotting.new_figure("Up to layer 23 the lens is worse than knowing nothing", "behind layer", "KL to the end, nats")
+axes = plotting.new_figure(
+    "Up to layer 23 the lens is worse than knowing nothing", "behind layer", "KL to the end, nats"
+)
 rows = records["lens"]["runs"][0]
 layers = [one["layer"] for one in rows["layers"]][1:]
 for name, colour, at in (("lens", "blue", (10, 17)), ("translated", "orange", (10, 6))):
@@ -873,8 +804,14 @@ for run in records["lens"]["runs"]:
     print(f"{run['text']}: equal probabilities {run['equal']:.1f} nats")
     for one in run["layers"]:
         bare, moved = one["lens"], one["translated"]
-        print(f"  layer {one['layer']:2}: lens {bare['kl']:5.1f}, entropy {bare['entropy']:4.1f},", end="")
-        print(f" same word {bare['same word']:.2f} (shifted {bare['same word, shifted']:.2f});", end="")
+        print(
+            f"  layer {one['layer']:2}: lens {bare['kl']:5.1f}, entropy {bare['entropy']:4.1f},",
+            end="",
+        )
+        print(
+            f" same word {bare['same word']:.2f} (shifted {bare['same word, shifted']:.2f});",
+            end="",
+        )
         print(f" translated {moved['kl']:4.1f}, same word {moved['same word']:.2f}")
 
 # %% [markdown]
@@ -890,7 +827,7 @@ A *translation* takes the normed stream of a layer to that of the last one: a ri
 
 # %% [markdown]
 r"""
-## 8. Who said Mary?
+## 7. Who said Mary?
 
 "When Mary and John went to the store, John gave a drink to": the model says "Mary". Wang et al. (2022) asked how GPT-2 does it. Here are 48 such sentences, with 16 names in four templates; below, "Mary" is the name said once, and "John" the one said twice, whatever they are.
 
@@ -996,8 +933,12 @@ def parts_of_the_difference():
     mean = heads.mean(0)
     for layer, head in [*some_heads(mean, 0.2)[:4], *some_heads(-mean, 0.5)[:2]]:
         weights = kept["weights"][layer][:, head, -1]
-        looks = (weights[torch.arange(12), at].mean() for at in (runs.named, runs.first, runs.second))
-        print(f"({layer}, {head}) {mean[layer, head]:+.2f}; looks at Mary {next(looks):.2f},", end="")
+        looks = (
+            weights[torch.arange(12), at].mean() for at in (runs.named, runs.first, runs.second)
+        )
+        print(
+            f"({layer}, {head}) {mean[layer, head]:+.2f}; looks at Mary {next(looks):.2f},", end=""
+        )
         print(f" first John {next(looks):.2f}, second John {next(looks):.2f}")
 
 
@@ -1009,8 +950,13 @@ for run in named:
     print(f" with the other name repeated {run['other']:.1f}")
     for name in ("23, 3", "24, 4", "23, 0", "29, 1"):
         looks, writes = run["looks"][name], run["writes"][name]
-        print(f"  ({name}) looks at Mary {looks['object']:.2f}, second John {looks['repeated']:.2f},", end="")
-        print(f" itself {looks['itself']:.2f}; writes Mary {writes['object']:+.1f}, John {writes['subject']:+.1f}")
+        print(
+            f"  ({name}) looks at Mary {looks['object']:.2f}, second John {looks['repeated']:.2f},",
+            end="",
+        )
+        print(
+            f" itself {looks['itself']:.2f}; writes Mary {writes['object']:+.1f}, John {writes['subject']:+.1f}"
+        )
 
 # %% [markdown]
 r"""
@@ -1019,7 +965,10 @@ r"""
 At the second John. (23, 3) writes hardly anything for Mary and -2.6 *against John*<!-- shown: -2.6 -->: the loudest voice for Mary says "not John". (23, 0) looks at Mary and writes Mary: a *name mover*. (24, 4) looks at Mary, too, and writes *against* her; Wang et al. found such negative heads in GPT-2. The last layer's (29, 1) looks at its own token, and (29, 0) takes most of what it adds away again.
 
 </details>
+"""
 
+# %% [markdown]
+r"""
 Attribution counts what a head writes straight into the output. What does it miss?
 
 **Predict.** Take one head at a time, at the last position only, to its mean over other texts. Will the order of the heads be that of their attributions?
@@ -1036,7 +985,10 @@ for run in named:
     drawn = [one["difference"] for name, one in left.items() if "drawn" in name]
     both = left["(20, 0) and (19, 2) at the end"]
     print(f"   Mary - John {left['none']['difference']:.1f}, without (20, 0) and (19, 2)", end="")
-    print(f" {both['difference']:.1f}, without drawn pairs {min(drawn):.1f} to {max(drawn):.1f};", end="")
+    print(
+        f" {both['difference']:.1f}, without drawn pairs {min(drawn):.1f} to {max(drawn):.1f};",
+        end="",
+    )
     looks = (left["none"], both)
     print(" (23, 0) on Mary", " → ".join(f"{one['(23, 0) looks']['object']:.2f}" for one in looks))
 
@@ -1051,7 +1003,7 @@ No. The few large ones agree; the ranks of all 270 hardly do. (20, 0) has an att
 
 # %% [markdown]
 r"""
-## 9. Where the name is carried
+## 8. Where the name is carried
 
 Two runs differ in one token, the name in the middle. At the end they say different names. Somewhere in between, the difference has moved from the middle to the end. **Patching** finds out where: put one state of the first run into the second, and see how much of the answer comes back.
 """
@@ -1067,7 +1019,7 @@ Write `patch_grid(run, clean, corrupt) -> grid`: which share of the clean value 
 - `run(tokens, layer=None, position=None, state=None)` returns `(value, states)`: a Python float, and the states `(n, L, d)` after each layer. Given the last three, it replaces the state after `layer` at `position` by `state` `(d,)`, before the next layer reads it.
 - `clean` and `corrupt` are `(L,)`, of dtype long.
 - `grid` is `(n, L)`, of any floating dtype: (value of the corrupt run with clean's state at $(l, p)$ − corrupt) / (clean − corrupt). Values below 0 and above 1 stay. Zeros where clean and corrupt have the same value.
-- The network need not be causal. Call `run` as often as you like. The grid is judged to $10^{-5}$.
+- The network need not be causal. Call `run` at will; judged to $10^{-5}$.
 """
 
 
@@ -1100,14 +1052,15 @@ def resuming(taker, giver):
     def run(tokens, layer=None, position=None, state=None):
         key = tuple(tokens.tolist())
         if layer is None:
-            scores, first[key] = read(tokens[None])
-        else:
-            stream = first[key]["state"][layer][:, position:].clone()
+            first[key] = read(tokens[None])
+        scores, kept = first[key]
+        if layer is not None and not torch.equal(state, kept["state"][layer][0, position]):
+            stream = kept["state"][layer][:, position:].clone()
             stream[0, 0] = state
             with torch.no_grad():
-                scores, _ = taps(stream, layer=layer + 1, start=position, past=first[key])
+                scores, _ = taps(stream, layer=layer + 1, start=position, past=kept)
         last = scores[0, -1]
-        return (last[taker] - last[giver]).item(), stacked(first[key], "state")[0]
+        return (last[taker] - last[giver]).item(), stacked(kept, "state")[0]
 
     return run
 
@@ -1151,10 +1104,14 @@ for run in named:
 for run in named:
     grid = torch.tensor(run["grid"])
     print(f"template {run['template']}, second name / end:", end="")
-    print(*(f" {layer}: {grid[layer, 0]:.2f}/{grid[layer, -1]:.2f}" for layer in (18, 19, 21, 23, 28)))
+    print(
+        *(f" {layer}: {grid[layer, 0]:.2f}/{grid[layer, -1]:.2f}" for layer in (18, 19, 21, 23, 28))
+    )
 noised = torch.tensor(named[0]["noised"])
 print("the other way round:  ", end="")
-print(*(f" {layer}: {noised[layer, 0]:.2f}/{noised[layer, -1]:.2f}" for layer in (18, 19, 21, 23, 28)))
+print(
+    *(f" {layer}: {noised[layer, 0]:.2f}/{noised[layer, -1]:.2f}" for layer in (18, 19, 21, 23, 28))
+)
 
 # %% [markdown]
 r"""
@@ -1172,7 +1129,9 @@ for run, patched in zip(records["lens"]["names"], named, strict=True):
     end = torch.tensor(patched["grid"])[:, -1]
     best = next(layer for layer, rank in enumerate(run["rank"]) if rank == 0)
     ahead = next(layer for layer in range(30) if min(run["object ahead"][layer:]) >= 0.75)
-    print(f"template {run['template']}: likeliest word under the lens from layer {best} on,", end="")
+    print(
+        f"template {run['template']}: likeliest word under the lens from layer {best} on,", end=""
+    )
     print(f" ahead of John in most sentences from {ahead} on;", end="")
     print(f" 0.4 restored at the end from {next(n for n in range(30) if end[n] > 0.4)} on")
 
@@ -1185,7 +1144,133 @@ The lens shows what is already written in the language of the *output*. The patc
 </details>
 """
 
+# %% [markdown] tags=["further"]
+r"""
+## 9. Who feeds whom, from the weights
+
+An induction head needs to know, at each key, which token came before: a previous-token head writes that into the stream, and the induction head's *keys* read it. Can one see from the weights alone who writes for whom?
+
+What head A writes passes through its $W_V W_O$; what head B's scores read of it, through $W_K W_Q^\top$. If the one writes into directions that the other reads, their product is large (Elhage et al., 2021). Rotations and norms are left out.
+"""
+
 # %% [markdown]
+r"""
+### Exercise: `composition_score`
+
+*Difficulty · importance · minutes*
+
+Write `composition_score(W_V, W_O, W_in, W_other) -> float`.
+
+- `W_V` is $(d, d_v)$ and `W_O` is $(d_v, d)$, of an earlier head, which maps a token's row vector $x$ to $x W_V W_O$. `W_in` and `W_other` are $(d, d_k)$, of a later head: for composition with its keys, its $W_K$ and $W_Q$.
+- In Frobenius norms:
+
+$$\frac{\lVert W_V W_O W_\text{in} W_\text{other}^\top \rVert}{\lVert W_V W_O \rVert \cdot \lVert W_\text{in} W_\text{other}^\top \rVert}$$
+
+- The result is a Python float, and 0.0 where either circuit, $W_V W_O$ or $W_\text{in} W_\text{other}^\top$, is 0.
+- Weights may be as small as 0.02, so leave no epsilon in the result.
+
+Rotations (RoPE) and norms are left out. No gradient is needed.
+"""
+
+
+# %% exercise="composition_score"
+def composition_score(W_V, W_O, W_in, W_other):
+    """Return how much of an earlier head's output a later head's circuit can read."""
+    ### BEGIN SOLUTION: Multiply the two circuits and compare the norms; look at the divisor first.
+    writes, reads = W_V @ W_O, W_in @ W_other.mT
+    size = (writes.norm() * reads.norm()).item()
+    return (writes @ reads).norm().item() / size if size else 0.0
+    ### END SOLUTION
+
+
+# %%
+check("composition_score", composition_score)
+# hint("composition_score")
+
+
+# %%
+def circuits(layer):
+    """Return W_Q, W_K, W_V (576, 64) and W_O (64, 576) of a layer's nine heads, gains folded in."""
+    block = model.layers[layer]
+    gain = block.attention_norm.weight
+    rows = (block.attention.in_proj.weight * gain).view(15, 64, 576).mT
+    query, key, value = rows.split([9, 3, 3])
+    W_O = block.attention.out_proj.weight.mT.view(9, 64, 576)
+    return query, key.repeat_interleave(3, 0), value.repeat_interleave(3, 0), W_O
+
+
+# %% [markdown]
+r"""
+**Predict.** 162 heads come before layer 18. For random matrices the score is $1/\sqrt{576} = 0.042$. Will one of the 162 stand out for the induction head (18, 6)?
+"""
+
+
+# %%
+def feeders(layer, head):
+    """Return the composition score of all earlier heads with a head's keys (layer, 9)."""
+    W_Q, W_K, _, _ = circuits(layer)
+    found = torch.zeros(layer, 9)
+    for earlier in range(layer):
+        _, _, W_V, W_O = circuits(earlier)
+        for one in range(9):
+            found[earlier, one] = interpretability.composition_score(
+                W_V[one], W_O[one], W_K[head], W_Q[head]
+            )
+    return found
+
+
+@with_model
+def who_feeds_the_induction_heads():
+    _, kept = read(repeated_words(50, 0)[None])
+    induction = induction_score(stacked(kept, "weights")[0, ..., 1:, 1:], 50)
+    for layer, head in ((17, 3), (17, 5), (18, 6), (18, 8), (20, 6)):
+        found = feeders(layer, head)
+        best = some_heads(found, 0.0)[:2]
+        print(f"({layer}, {head}), induction {induction[layer, head]:.2f}: median", end="")
+        print(f" {found.median():.3f};", *(f"{one} {found[one]:.3f}" for one in best))
+
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Two do: (17, 8), and (16, 0), the previous-token head, which also stands out for the two heads of layer 17, with more than three times the median. And not only for induction heads: (18, 8) shares its keys with (18, 6), gives the same two, and has an induction score of 0.00<!-- shown: 0.00 -->. Three heads that share a key matrix are one confirmation, not three.
+
+A score says that a head *could* read what another writes. Whether it does, a run must say.
+
+</details>
+
+**Predict.** Ablate (17, 8), the first by its score for (18, 6), and (16, 0), the second. Whose absence does (18, 6) notice more?
+"""
+
+
+# %%
+@with_model
+def feeders_ablated():
+    tokens = repeated_words(50, 0)
+    _, other = read(texts["housing"][None])
+    means = stacked(other, "heads")[0].mean(2)
+    heads = ((17, 3), (17, 5), (18, 6), (20, 6))
+    print("induction score of   ", *heads)
+    for name, out in (
+        ("all heads", []), ("without (16, 0)", [(16, 0)]), ("without (17, 8)", [(17, 8)]),
+        ("without (19, 3)", [(19, 3)]), ("without (11, 1)", [(11, 1)]),
+    ):  # fmt: skip
+        _, kept = read(tokens[None], heads_set_to(means, out))
+        found = induction_score(stacked(kept, "weights")[0, ..., 1:, 1:], 50)
+        print(f"{name:18}", *(f"{found[one]:8.2f}" for one in heads))
+
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Without (16, 0), the two heads of layer 17 stop, and (18, 6) falls from 0.95 to 0.32<!-- shown: 0.95 0.32 -->. Without (17, 8), whose score was higher, it falls to 0.79<!-- shown: 0.79 -->. Without (19, 3), only (20, 6) loses, whose keys it feeds by its score; without (11, 1), the other head that looks back, none does. The weights proposed, and the run put the two candidates in another order.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
 r"""
 ## 10. Who copies, from the weights?
 
@@ -1240,6 +1325,7 @@ def sources(tokens):
     }
 
 
+# %%
 def copying_scores(source, seed=0, shift=0, num_words=1500):
     """Return the copying score of each head (30, 9); with a shift, of mismatched W_V and W_O."""
     known, drawn = torch.tensor(words()), torch.Generator().manual_seed(seed)
@@ -1252,7 +1338,9 @@ def copying_scores(source, seed=0, shift=0, num_words=1500):
         _, _, W_V, W_O = circuits(number)
         for head in range(9):
             other = (head + 3 * shift) % 9
-            found[number, head] = interpretability.copying_score(normed, W_V[head], W_O[other], unembed)
+            found[number, head] = interpretability.copying_score(
+                normed, W_V[head], W_O[other], unembed
+            )
     return found
 
 
@@ -1268,7 +1356,9 @@ def copying_of_single_heads():
     for source in ("embedding", "behind layer 0"):
         found, control = (copying_scores(source, shift=shift, num_words=600) for shift in (0, 1))
         print(f"{source:15} {(found > 0.5).sum():3} heads above 0.5,", end="")
-        print(f" {(found < -0.5).sum():3} below -0.5; mismatched {(control > 0.5).sum():3};", end=" ")
+        print(
+            f" {(found < -0.5).sum():3} below -0.5; mismatched {(control > 0.5).sum():3};", end=" "
+        )
         heads = ((23, 3), (24, 4), (23, 0), (18, 6), (29, 1))
         print(*(f"({a}, {b}) {found[a, b]:+.1f}" for a, b in heads))
 
@@ -1288,7 +1378,9 @@ Which of the two is right? The run decides. *Effect*: how much a head's output f
 for one in records["copying"]["correlations"]:
     print(f"{one['source']:38} draw {one['seed']}: above 0.5 {one['above 0.5']:3},", end="")
     print(f" rank correlation with the effect {one['all']:+.2f},", end="")
-    print(f" layers 16 to 29 {one['layers 16 to 29']:+.2f}; mismatched ±{one['mismatched, deviation']:.2f}")
+    print(
+        f" layers 16 to 29 {one['layers 16 to 29']:+.2f}; mismatched ±{one['mismatched, deviation']:.2f}"
+    )
 
 # %% [markdown]
 r"""
@@ -1314,7 +1406,9 @@ Chapter 13 asked its questions of toys. Asked here:
 print("entropy over that of equal weights, mean of nine heads and five texts")
 for name in ("entropy", "entropy without token 0"):
     table = torch.tensor([run[name] for run in atlas]).mean((0, 2))
-    print(f"{name:24}", *(f"{layer}: {table[layer]:.2f} " for layer in (0, 4, 8, 12, 16, 20, 24, 28)))
+    print(
+        f"{name:24}", *(f"{layer}: {table[layer]:.2f} " for layer in (0, 4, 8, 12, 16, 20, 24, 28))
+    )
 
 
 @with_model
@@ -1340,7 +1434,9 @@ By the plain entropy, yes: 0.86 in layer 0, 0.34 in layer 20<!-- shown: 0.86 0.3
 
 # %%
 for run in records["rankings"]["runs"]:
-    print(f"{run['agreement']:7} {run['ranking']:30} {run['mean']:+.2f} ± {run['standard error']:.2f}")
+    print(
+        f"{run['agreement']:7} {run['ranking']:30} {run['mean']:+.2f} ± {run['standard error']:.2f}"
+    )
 
 # %% [markdown]
 r"""
@@ -1391,38 +1487,49 @@ Write a prompt with two names, the second of them repeated, and the other one as
 """
 
 # %%
-PROMPT, EXPECTED, AGAINST = "When Lucy and Peter met at the station, Peter gave a book to", " Lucy", " Peter"
+PROMPT, EXPECTED, AGAINST = (
+    "When Lucy and Peter met at the station, Peter gave a book to",
+    " Lucy",
+    " Peter",
+)
 
 
-def readings(parts):
-    """Return the readings of this chapter on the prompt, through these functions."""
-    tokens = tokenizer.encode(PROMPT)
+def on_the_run(parts):
+    """Return the readings that need a run of the prompt."""
+    tokens, gain, unembed = tokenizer.encode(PROMPT), model.last_norm.weight, model.out.weight
     taker, giver = (int(tokenizer.encode(one)[0]) for one in (EXPECTED, AGAINST))
     _, kept = read(tokens[None])
     weights, state = stacked(kept, "weights")[0], stacked(kept, "state")[0, :, -1]
-    share, base = parts.role_share(weights, torch.arange(len(tokens)).expand(len(tokens), -1) == 0)
-    rank, told = parts.logit_lens(state, model.last_norm.weight, model.out.weight, taker, EPS)
-    direction = (model.out.weight[taker] - model.out.weight[giver])[None]
-    heads = stacked(kept, "heads")[:, :, :, -1]
-    written = parts.direct_attribution(
-        heads, output_matrices(), state[-1:], model.last_norm.weight, direction, EPS
-    )[0]
+    first = torch.arange(len(tokens)).expand(len(tokens), -1) == 0
+    share, base = parts.role_share(weights, first)
+    rank, told = parts.logit_lens(state, gain, unembed, taker, EPS)
+    heads, direction = stacked(kept, "heads")[:, :, :, -1], unembed[[taker]] - unembed[[giver]]
+    written = parts.direct_attribution(heads, output_matrices(), state[-1:], gain, direction, EPS)
     swapped = tokens.clone()
     swapped[(tokens == giver).nonzero()[-1]] = taker
-    W_Q, W_K, _, _ = circuits(18)
-    _, _, W_V, W_O = circuits(16)
-    few = torch.tensor(words())[:200]
-    copied = F.rms_norm(sources(few)["behind layer 0"], (576,), None, EPS)
-    _, _, V, O = circuits(23)
+    grid = parts.patch_grid(resuming(taker, giver), tokens, swapped)
     return {
         "resting heads": int((share > 0.5).sum()), "base": base, "rank": rank[-4:], "lens": told,
-        "attributed": written[[23, 29, 24, 23], [3, 1, 4, 0]],
+        "attributed": written[0, [23, 29, 24, 23], [3, 1, 4, 0]], "patched": grid[[16, 21, 28]],
         "hidden": parts.without_key(weights[29], 0)[..., -1, :],
         "ablated": parts.mean_ablate(kept["heads"][23], [3], kept["heads"][23])[0, 3, -1],
-        "patched": parts.patch_grid(resuming(taker, giver), tokens, swapped)[[16, 21, 28]],
-        "copying": parts.copying_score(copied, V[3], O[3], model.out.weight[few] * model.last_norm.weight),
-        "composition": parts.composition_score(W_V[0], W_O[0], W_K[6], W_Q[6]),
     }  # fmt: skip
+
+
+# %%
+def readings(parts):
+    """Return the readings of this chapter on the prompt, through these functions."""
+    W_Q, W_K, _, _ = circuits(18)
+    _, _, W_V, W_O = circuits(16)
+    _, _, values, outputs = circuits(23)
+    few = torch.tensor(words())[:200]
+    seen = F.rms_norm(sources(few)["behind layer 0"], (576,), None, EPS)
+    counted = model.out.weight[few] * model.last_norm.weight
+    return {
+        **on_the_run(parts),
+        "copying": parts.copying_score(seen, values[3], outputs[3], counted),
+        "composition": parts.composition_score(W_V[0], W_O[0], W_K[6], W_Q[6]),
+    }
 
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
@@ -1441,7 +1548,9 @@ def your_prompt():
     print(f"{result['resting heads']} heads rest, base rate {result['base']:.2f};", end=" ")
     print("rank of the expected word behind the last four layers:", *result["rank"].tolist())
     names = ("(23, 3)", "(29, 1)", "(24, 4)", "(23, 0)")
-    print("attributed:", *(f"{a} {b:+.1f}" for a, b in zip(names, result["attributed"], strict=True)))
+    print(
+        "attributed:", *(f"{a} {b:+.1f}" for a, b in zip(names, result["attributed"], strict=True))
+    )
     print(f"copying (23, 3) {result['copying']:+.1f}, composition {result['composition']:.2f}")
 
 

@@ -146,6 +146,10 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_20_rankings": ({"FACTS": []}, []),
     "chapter_20_sink": ({}, []),
     "chapter_20_forward_pass": ({"REPEATED": 2}, []),
+    "chapter_20_boxes": (
+        {"TEXTS": ["housing"], "SCALES": {}, "LAYERS": 1, "NUM_TOKENS": 300, "LONG": ["course"]}, []
+    ),
+    "chapter_20_recall": ({"COUNTS": [4], "LISTS": 1}, []),
 }  # fmt: skip
 # They read the released model.
 MODEL = {name for name in SMALL if name.startswith(("chapter_19", "chapter_20"))}

@@ -31,7 +31,7 @@ def text_row(book: Any, name: str, tokens: Tensor) -> Row:
     _, kept = book.read(tokens[None])
     weights, values = (book.stacked(kept, part)[0] for part in ("weights", "values"))
     states, heads = book.stacked(kept, "state")[0], book.stacked(kept, "heads")[0]
-    lengths = values.norm(dim=-1)
+    lengths, sizes = values.norm(dim=-1), states.norm(dim=-1)
     found = book.roles(weights, tokens)
     rest, wrote = weights[..., 32:, 0], heads[..., 32:, :].norm(dim=-1)
     tied = torch.stack([
@@ -45,9 +45,7 @@ def text_row(book: Any, name: str, tokens: Tensor) -> Row:
         "entropy": rounded(spread(weights)),
         "entropy without token 0": rounded(spread(without_key(weights, 0))),
         "first value's length": rounded(lengths[..., 0] / lengths[..., 1:].mean(-1)),
-        "first state's length": [
-            round(one, 1) for one in (states[:, 0].norm(dim=-1) / states[:, 1:].norm(dim=-1).mean(-1)).tolist()
-        ],
+        "first state's length": rounded(sizes[:, 0] / sizes[:, 1:].mean(-1)),
         "channels": {str(one): [round(x) for x in states[:, 0, one].tolist()] for one in CHANNELS},
         "largest elsewhere": round(states[:, 1:].abs().max().item()),
         "rest and length written": rounded(tied.view(30, 9)),

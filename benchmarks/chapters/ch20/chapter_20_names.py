@@ -130,7 +130,7 @@ def row(book: Any, template: int, mean: Tensor) -> Row:
     (scores, kept), (other_scores, other) = book.read(runs.tokens), book.read(runs.other)
     high, low = book.difference(scores, runs), book.difference(other_scores, runs)
     heads, fed, embedding = book.attributed(kept, runs)
-    effect = {}
+    total, effect = heads.sum((1, 2)) + fed.sum(1) + embedding, {}
     for name, values in (("zero", torch.zeros_like(mean)[None]), ("mean", mean[None])):
         effect[name] = high[:, None, None] - book.heads_at_end(kept, runs, values)
     clean = book.stacked(kept, "heads")[..., -1, :]
@@ -143,7 +143,7 @@ def row(book: Any, template: int, mean: Tensor) -> Row:
         "other": round(low.mean().item(), 2),
         "right": int((high > 0).sum()),
         "parts": [round(one.sum().item() / COUNT, 2) for one in (heads, fed, embedding)],
-        "sum off by": float(f"{(heads.sum((1, 2)) + fed.sum(1) + embedding - high).abs().max():.0e}"),
+        "sum off by": float(f"{(total - high).abs().max():.0e}"),
         "attributed": rounded(heads.mean(0)),
         "attributed, deviation": rounded(heads.std(0)),
         **{name: rounded(one.mean(0)) for name, one in effect.items()},

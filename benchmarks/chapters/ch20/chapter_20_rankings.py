@@ -1,8 +1,9 @@
 """Compare rankings of a prompt's tokens with what hiding each of them costs, in the released model.
 
 Method: twenty prompts of 5 to 18 tokens: twelve with two names, eight facts. The reference hides a
-token from all others, and counts the fall of the likeliest word's log-probability. Rank correlations
-over the tokens but the last, with the sign of the fall and with its size. Two minutes on one core:
+token from all others, and counts the fall of the likeliest word's log-probability. Ranks are
+correlated over all tokens but the last, with the sign of the fall and with its size. Two minutes on
+one core:
 
     python -m benchmarks.chapters.ch20.chapter_20_rankings
 """
@@ -76,7 +77,9 @@ def row(book: Any, text: str, seed: int) -> Row:
     found = rankings(book, tokens, seed)
     return {
         "text": text,
-        "signed": {name: round(rank_correlation(one, fall).item(), 3) for name, one in found.items()},
+        "signed": {
+            name: round(rank_correlation(one, fall).item(), 3) for name, one in found.items()
+        },
         "size": {
             name: round(rank_correlation(one.abs(), fall.abs()).item(), 3)
             for name, one in found.items()
