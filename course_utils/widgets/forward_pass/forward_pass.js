@@ -103,7 +103,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
   );
   const lens = part("acw-lens", lensName, lensPlot.box, list, lensSaid, every.label);
   const tables = [make("table"), make("table", { className: "acw-list" })];
-  const details = folded("The chosen position as tables", ...tables.map((table) => scroll("The chosen position", table)));
+  const details = folded("As tables", ...tables.map((table) => scroll("The chosen position", table)));
   details.addEventListener("toggle", update);
   const root = shell("forward", "A forward pass of a released model",
     div("acw-bar", chosen.field, ...live.text),
@@ -116,7 +116,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
     views,
     scale(),
     lens,
-    note("All are counted from 0. Weights are rounded to 1/255. The lens reads the stream after a layer with the last norm and the output layer."),
+    note("All are counted from 0. Weights are rounded to 1/255. The lens puts the last norm and the output layer on a stream."),
     details,
   );
 

@@ -2,7 +2,7 @@
 import { button, make, say, spoken, uniqueId } from "../shared.js";
 import { withoutSentence } from "./forward_pass_words.js";
 
-const WAITING = "Python is at work; without a kernel nothing comes.";
+const WAITING = "Python is at work, if there is a kernel.";
 
 /** The controls, for the top and below the bars, and `show`, which returns what Python says of the head that is out. */
 export function liveParts(model, write) {

@@ -53,7 +53,8 @@ const bar = (className, p) => make("span", { className, style: `width: ${(100 * 
 /** The next words with their bars; below each what it comes to without a head. */
 export function barList(table, prompt, position, after) {
   const rows = barRows(prompt, position, after);
-  const head = ["word", "", "probability", ...(after ? ["without"] : [])];
+  const head = ["word", "", ...(after ? ["before", "without"] : ["probability"])];
+  table.classList.toggle("both", !!after);
   fill(table, "", head, rows.map((row) => [
     quoted(row.word),
     make("span", { className: "track" }, bar("was", row.chance), ...(after ? [bar("now", row.after)] : [])),
