@@ -675,9 +675,8 @@ The random draws are the yardstick, and not all of them are harmless: of five dr
 
 # %% [markdown]
 r"""
-A repetition of random words is no text. What do these heads do for one?
+A repetition of random words is no text. Without the eight best induction heads, does the loss of a text rise by more or by less than without eight random ones?
 
-**Predict.** Without the eight best induction heads, does the loss of a text rise by more or by less than without eight random ones?
 """
 
 # %%
