@@ -1167,9 +1167,9 @@ print(f" most {alone.max():+.2f} (layer {int(alone.argmax())})")
 r"""
 <details><summary>Answer</summary>
 
-With one pattern per layer 3.3 to 5.4 nats are added<!-- shown: 3.26 5.42 -->: hardly anything is left. In layer 17 alone it costs at most 0.02, less than equal weights (0.04 to 0.12)<!-- shown: 0.02 0.04 0.12 -->: 29 other layers make up for it.
+With one pattern per layer 3.3 to 5.4 nats are added<!-- shown: 3.26 5.42 -->: hardly anything is left. In layer 17 alone it costs at most 0.02, less than equal weights (0.04 to 0.12)<!-- shown: 0.02 0.04 0.12 -->: the other 29 layers still have nine patterns each.
 
-A single head is hardly missed. The median costs 0.007, 19 of the 30 below 0.01, and the most is 0.13, in layer 1<!-- shown: 0.007 19 30 0.13 1 -->. But the 30 together cost 0.75 to 1.30, twice the sum of what each costs alone (0.55)<!-- shown: 0.75 1.30 0.55 -->. So "removable one at a time" says little: what one head no longer does, others still do.
+A single head is hardly missed. The median costs 0.007, 19 of the 30 below 0.01, and the most is 0.13, in layer 1<!-- shown: 0.007 19 30 0.13 1 -->. But the 30 together cost 0.75 to 1.30, twice the sum of what each costs alone (0.55)<!-- shown: 0.75 1.30 0.55 -->. So "removable one at a time" says little: what one head no longer does, others may still do.
 
 </details>
 """

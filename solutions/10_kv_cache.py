@@ -1369,7 +1369,7 @@ for name in boxes["runs"][0]:
 r"""
 <details><summary>Answer</summary>
 
-Eight bits cost nothing (0.002 at most<!-- shown: 0.002 -->). Four cost 0.24 to 0.50, with a zero point 0.08 to 0.18, with the keys' scales per channel 0.02 to 0.04<!-- shown: 0.24 0.505 0.08 0.18 0.02 0.04 -->: keys have their large numbers in a few channels (Liu et al., 2024). Two bits ruin the text, per token as well as with a zero point; per channel they cost 1.4 to 1.8<!-- shown: 1.37 1.80 -->.
+Eight bits cost nothing (0.002 at most<!-- shown: 0.002 -->). Four cost 0.2 to 0.5, with a zero point 0.08 to 0.18, with the keys' scales per channel 0.02 to 0.04<!-- shown: 0.2 0.5 0.08 0.18 0.02 0.04 -->: keys have their large numbers in a few channels (Liu et al., 2024). Two bits ruin the text, per token as well as with a zero point; per channel they cost 1.4 to 1.8<!-- shown: 1.37 1.80 -->.
 
 Keys are the fragile part: rounded to 2 bits alone they cost 3.6 to 4.3, values alone 0.6 to 0.9<!-- shown: 3.615 4.33 0.63 0.91 -->. An error in a value is averaged; an error in a key goes through the exponential and moves the weights. The scale per channel was taken over the whole text, so it is a little better than a cache could do.
 

@@ -1275,7 +1275,7 @@ for one in measure.read_record("chapter_20_recall")["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-From 16 pairs on, when the list is longer than the window: 0.22 instead of 0.64, and of 64 pairs 0.06 instead of 0.39<!-- shown: 0.22 0.64 0.06 0.39 -->. Of the pairs that have left the window it names 4 of 39, 1 of 52, 1 of 57<!-- shown: 39 52 57 -->: what is gone from the state is gone.
+From 16 pairs on, when the list is longer than the window: 0.22 instead of 0.64, and of 64 pairs 0.06 instead of 0.39<!-- shown: 0.22 0.64 0.06 0.39 -->. Of the pairs that have left the window it names 4 of 39, 1 of 52, 1 of 57<!-- shown: 39 52 57 -->: what has left the window is all but gone. (Tokens that had read it could still hand something on.)
 
 But the cache holds all 64 pairs, and this model still names only four in ten. So a state's size is a ceiling, not a promise, and a recall below 1 does not by itself show a full state. The shares are of 16 to 64 questions (a standard error of 0.06 to 0.12).
 
