@@ -1,4 +1,4 @@
-"""What the records of chapter 20 share: the model, its notebook's definitions, and five texts."""
+"""Shared by the records of chapter 20: the model, its notebook's definitions, and five texts."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -155,7 +155,7 @@ EXERCISE = exercise(
                 "without a root.", "size = square + room", "normed = written / divisor / divisor",
                 "contributions = torch.einsum('bnhd,bd->bnh', scaled, towards) / size[:, None, None]",
                 "size = square"),
-        mistake("the root taken twice", "The divisor is the root of a root.", "size = (square + room).sqrt().sqrt()"),
+        mistake("the root taken twice", "The divisor is the root of a root. How often is it taken?", "size = (square + room).sqrt().sqrt()"),
         mistake("multiplied by the spread", "The parts were multiplied by the stream's size. Which way does a norm "
                 "push "
                 "large streams?", "normed = written * divisor"),

@@ -178,10 +178,10 @@ EXERCISE = exercise(
                 "rank = out.argsort(-1)[..., asked]", "rank = out.topk(out.shape[-1]).indices[..., asked]"),
         mistake("equal logits ranked by a sort", "Among words with the same logit, the sort decided which comes first. "
                 "How many are strictly larger?",
-                "rank = out.argsort(-1, descending=True, stable=True).argsort(-1)[..., asked]",
+                "rank = out.argsort(dim=-1, descending=True, stable=True).argsort(-1)[..., asked]",
                 "rank = out.argsort(-1, descending=True).argsort(-1)[..., asked]",
-                "rank = out.flip(-1).argsort(-1, descending=True, stable=True).argsort(-1).flip(-1)[..., asked]",
-                "rank = out.shape[-1] - 1 - out.argsort(-1, stable=True).argsort(-1)[..., asked]"),
+                "rank = out.flip(-1).argsort(dim=-1, descending=True, stable=True).argsort(-1).flip(-1)[..., asked]",
+                "rank = out.shape[-1] - 1 - out.argsort(dim=-1, stable=True).argsort(-1)[..., asked]"),
         mistake("a rank from probabilities", "Probabilities that have become 0 are all equal, so that words with "
                 "different logits share a rank. Which numbers tell them apart?",
                 "chance = out.softmax(-1)\nabove = chance > chance[..., asked, None]",

@@ -228,7 +228,7 @@ EXERCISE = exercise(
                 "put = given[0, position]", "put = given[number - 1 - layer, position]",
                 "put = given[(layer + 1) % number, position]"),
         mistake("put behind another layer", "The state was put behind another layer than its own.",
-                "at = max(layer - 1, 0)", "at = min(layer + 1, number - 1)", "at = layer - 1", "at = layer + 1",
+                "at = max(layer - 1, 0)", "at = min(layer + 1, number - 1)",
                 "at = layer + (not same)", "at = layer - (not same)",
                 "at = 0", "at = number - 1", "at = number - 1 - layer", "at = (layer + 1) % number"),
         mistake("the state of the last position", "The state was taken from another position than the one it was put "
@@ -236,9 +236,8 @@ EXERCISE = exercise(
                 "put = given[layer, (position + 1) % length]", "put = given[layer, length - 1 - position]"),
         mistake("put at another position", "The state was put at another position than its own.",
                 "where = length - 1", "where = 0", "where = length - 1 - position", "where = (position + 1) % length",
-                "where = position - 1", "where = max(position - 1, 0)", "where = position + 1",
-                "where = position - (not same)",
-                "where = position + (not same)"),
+                "where = max(position - 1, 0)",
+                "where = position - (not same)"),
         mistake("rows in the wrong order", "A layer's row, or a position's column, holds the shares of another one.",
                 "result = grid.flip(0)", "result = grid.flip(1)", "result = grid.roll(1, 0)",
                 "result = grid.roll(1, 1)",
@@ -252,7 +251,8 @@ EXERCISE = exercise(
                 "places = range(length - 1)\nresult = grid[:, :-1]", "places = range(1, length)\nresult = grid[:, 1:]"),
         mistake("one position only", "Only one position was looked at, such as the last.",
                 "places = [length - 1]", "places = [0]"),
-        mistake("one layer only", "Only one layer was looked at.", "layers = [number - 1]", "layers = [0]",
+        mistake("one layer only", "Only one layer was looked at. Each layer has a row.",
+                "layers = [number - 1]", "layers = [0]",
                 "layers = [number - 1]\nresult = grid[-1]"),
         mistake("places with equal tokens skipped", "Where both runs have the same token, the share is 0 here. Their "
                 "states may differ all the same: what have they read?",
@@ -262,10 +262,6 @@ EXERCISE = exercise(
                 "That holds in a causal network only.",
                 "first = next((one for one in range(length) if clean[one] != corrupt[one]), length)\n"
                 "places = range(first, length)"),
-        mistake("states of a patched run", "From the second cell on, states of a run that had been patched were put "
-                "in. "
-                "Whose states are wanted?", "value, left = run(read, layer=at, position=where, state=put)\ngiven = "
-                "left"),
         mistake("base changed on the way", "Each cell was compared with the one before it. With which run is it "
                 "compared?", "change = value - base + 0 * (base := value)",
                 "change = value - base\nbelow = (best - base or math.inf) + 0 * (base := value)",),
@@ -287,13 +283,9 @@ EXERCISE = exercise(
                 "does to the value.", "part = (states[layer, position] - others[layer, position]).norm()",
                 "part = F.cosine_similarity(states[layer, position], others[layer, position], dim=0)",
                 "part = (states[layer, position] - others[layer, position]).norm() / gap"),
-        mistake("all states of a layer put in", "More than one state was given to `run`. One state, of shape (d,), is "
-                "put "
-                "in at a time.", "put = given[layer]", "put = given[:, position]", "put = given",
-                "value, left = (value, left) if same else run(read, layer=at, position=where, state=given[layer])"),
         mistake("the pair that `run` returns", "`run` returns a number and the states. Which of the two is compared?",
-                "change = (value, left) - base", "change = 0.0 if same else (value, left) - base",
-                "gap = run(good) - run(bad)", "change = left - base"),
+                "change = 0.0 if same else (value, left) - base",
+                "change = left - base"),
         mistake("layer and position exchanged", "The two numbers were given to `run`, or to the states, in the wrong "
                 "order.", "at = position\nwhere = layer", "at = layer if same else position\n"
                 "where = position if same else layer", "put = given[position, layer]",
