@@ -155,7 +155,8 @@ EXERCISE = exercise(
                 "without a root.", "size = square + room", "normed = written / divisor / divisor",
                 "contributions = torch.einsum('bnhd,bd->bnh', scaled, towards) / size[:, None, None]",
                 "size = square"),
-        mistake("the root taken twice", "The divisor is the root of a root. How often is it taken?", "size = (square + room).sqrt().sqrt()"),
+        mistake("the root taken twice", "The divisor is the root of a root. How often is it taken?",
+                "size = (square + room).sqrt().sqrt()"),
         mistake("multiplied by the spread", "The parts were multiplied by the stream's size. Which way does a norm "
                 "push "
                 "large streams?", "normed = written * divisor"),
@@ -184,7 +185,8 @@ EXERCISE = exercise(
         mistake("1 added to the gain", "The gain was taken as an offset from 1, as some models store it. Here it is "
                 "the factor itself.", "weight = 1 + gain"),
         mistake("gain added", "The gain was added. What does it do to each feature?", "scaled = normed + weight"),
-        mistake("divided by the gain", "The features were divided by the gain.", "scaled = normed / weight"),
+        mistake("divided by the gain", "The features were divided by the gain. What does a norm do with it?",
+                "scaled = normed / weight"),
         mistake("the first direction for all", "One prompt's direction was used for all, or their mean. Each prompt "
                 "asks about its own two tokens.", "towards = direction[:1].expand_as(direction)",
                 "towards = direction[-1:].expand_as(direction)", "towards = direction.mean(0).expand_as(direction)",
