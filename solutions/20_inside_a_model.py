@@ -87,6 +87,8 @@ r"""
 
 On the prompt with two names, look at layer 23 and the last position: which head looks at which name? Take the first token out: where does the weight of a resting head go? Then read the lens from below: in which layer does the last column begin to make sense, and what stands there before? Every one of these questions gets a section, and a control.
 
+The picture's prompts have 15 tokens at most, and its answer is layer 3. With 256 tokens, in section 2, heads rest from layer 12 on. Among few keys half of the weight is less of a feat: hold a share against its base rate.
+
 </details>
 """
 
@@ -201,7 +203,7 @@ r"""
 
 Write `role_share(weights, chosen) -> (share, base)`.
 
-- `weights` is `(..., L, L)` and causal: query $i$ sees keys 0 to $i$. `chosen` is `(L, L)`, bool: `chosen[i, j]` says that key $j$ plays the role for query $i$. Keys behind their query ($j > i$) do not count.
+- `weights` is `(..., L, L)` and causal: query $i$ sees keys 0 to $i$. `chosen` is `(L, L)`, bool: `chosen[i, j]` says that key $j$ plays the role for query $i$. Keys after their query ($j > i$) do not count.
 - `share` is `(...)`: each query's weight on its chosen keys, summed, then averaged over the queries that have a chosen key, even of weight 0.
 - `base`, a Python float: over the same queries, the mean of (chosen keys seen) / $(i + 1)$, which is what equal weights give.
 - Without such a query, `share` is zeros and `base` is 0.0.
