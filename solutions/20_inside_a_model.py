@@ -46,7 +46,7 @@ import matplotlib.pyplot as plt
 import torch
 from torch.nn import functional as F
 
-from course_utils import check, data, hint, interpretability, measure, plotting, yours
+from course_utils import check, data, hint, interpretability, measure, models, plotting, yours
 from course_utils.attention import causal_mask, masked_softmax, merge_heads
 from course_utils.interpretability import (
     effective_attention,
@@ -54,7 +54,7 @@ from course_utils.interpretability import (
     rank_correlation,
 )
 from course_utils.models import released
-from course_utils.widgets import forward_pass
+from course_utils.widgets import forward_pass, head_grid
 
 # %% tags=["nbval-ignore-output"] reason="says whether the model's file is here"
 plotting.use_style()
@@ -1476,6 +1476,38 @@ r"""
 <details><summary>Answer</summary>
 
 On three or four heads, and on little else. Zero and mean agree with each other, at about 0.7; neither agrees with attribution or with the patch. They ask different things: what a head adds at all, what it writes straight into the output, and what in it depends on the name.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 13. Your own model
+
+`models.all_weights(model, tokens)` returns the weights of all heads on one text: of a model of the course, of one that `models.from_folder` reads from a folder on your disk, or of one from the library transformers that was made with `attn_implementation="eager"`. Below are layers 16 to 18 of this chapter's model.
+
+**Predict.** Find by eye: which head looks one token back? Which rests hardest?
+"""
+
+
+# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
+def all_heads(of_model, text, layers):
+    """Return the picture of all heads of some layers on a text."""
+    ids = tokenizer.encode(text)
+    shown = [tokenizer.decode([token]) for token in ids.tolist()]
+    names = [f"Layer {layer}" for layer in layers]
+    weights = models.all_weights(of_model, ids)[layers]
+    return head_grid(weights, shown, shown, layer_names=names)
+
+
+all_heads(model, "When Mary and John met, John gave a drink to", [16, 17, 18]) if path else None
+# With your own: head_grid(models.all_weights(models.from_folder("path/to/it"), ids))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+(16, 0) looks one token back. In layer 18 heads 7 and 8 rest hardest, which section 2 listed first.
 
 </details>
 """

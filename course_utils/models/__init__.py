@@ -38,6 +38,7 @@ from course_utils.models.recurrent.seq2seq_training import (
     train_seq2seq,
     write_all,
 )
+from course_utils.models.released.all_weights import all_weights
 from course_utils.models.released.blocks import (
     dequantize_q4_1,
     dequantize_q8_0,

@@ -1,4 +1,4 @@
-"""One pass through a Llama that keeps what it computes on the way: weights, streams, scores.
+"""One pass through a GPT that keeps what it computes on the way: weights, streams, scores.
 
 Source: what is kept is what output_attentions and output_hidden_states of
     https://github.com/huggingface/transformers keep
@@ -17,8 +17,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_utils.attention import stable_softmax
+from course_utils.models.gpt.gpt import GPT
 from course_utils.models.gpt.layer import GPTLayer
-from course_utils.models.released.llama import Llama
 
 Edit = Callable[[int, Tensor], Tensor]
 """Takes a layer's number and its heads' outputs (1, H, L, d_k); returns those to go on with."""
@@ -39,7 +39,7 @@ class Pass(NamedTuple):
 
 
 @torch.no_grad()
-def whole_pass(model: Llama, tokens: Int[Tensor, " L"], edit: Edit | None = None) -> Pass:
+def whole_pass(model: GPT, tokens: Int[Tensor, " L"], edit: Edit | None = None) -> Pass:
     """Return the weights, streams and scores of one text.
 
     Args:
@@ -62,14 +62,14 @@ def whole_pass(model: Llama, tokens: Int[Tensor, " L"], edit: Edit | None = None
     return Pass(torch.stack(weights), torch.stack(states), logits)
 
 
-def lens_scores(model: Llama, state: Float[Tensor, "L d_model"]) -> Float[Tensor, "L V"]:
+def lens_scores(model: GPT, state: Float[Tensor, "L d_model"]) -> Float[Tensor, "L V"]:
     """Return the scores that the model's last norm and output layer give a stream of any layer."""
     scores: Tensor = model.out(model.last_norm(state))
     return scores
 
 
 @contextmanager
-def _attending(model: Llama, kept: list[Tensor], edit: Edit | None) -> Iterator[None]:
+def _attending(model: GPT, kept: list[Tensor], edit: Edit | None) -> Iterator[None]:
     """Let each layer's attention keep its weights; afterwards it is as it was."""
     parts = [cast(GPTLayer, layer).attention for layer in model.layers]
     before = [part.attend for part in parts]
