@@ -1512,6 +1512,60 @@ r"""
 </details>
 """
 
+# %% [markdown] tags=["further"]
+r"""
+## 14. Steering
+
+Take the mean stream at the end of three glad sentences, subtract that of three sad ones, and add the difference behind one layer while the model reads "The film was". The number is the log-odds of eight glad words against eight sad ones, minus those of the unchanged model, over four openings.
+
+**Predict.** Behind layer 22, how far does the difference move the log-odds? And a random vector that is four times as long?
+"""
+
+# %%
+steering = measure.read_record("chapter_20_steering")
+for run in steering["runs"]:
+    moved = (f"{factor}: {one:+.1f} " for factor, one in run["difference of means"].items())
+    print(f"layer {run['layer']:2}, difference of means times", *moved, end="")
+    drawn = run["random"]["4.0"]
+    print(f" random, four times as long: {min(drawn):+.1f} to {max(drawn):+.1f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+By +3.8, and -2.7 the other way<!-- shown: 3.8 -2.7 -->; the five random vectors by 0.1 to 0.6. Behind layer 18 one of the random ones moves it by -3.2<!-- shown: -3.2 -->, more than the difference itself does. So a steering that is shown without random vectors of the same length has shown little.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 15. Three heads, one key
+
+Three query heads share their keys and values (chapter 08).
+
+**Predict.** Are their patterns nearer to each other than to other heads' patterns? And what does it cost to give the three one pattern, their mean?
+"""
+
+# %%
+for run in steering["shared"]:
+    within, across = (sum(run[name]) / 30 for name in ("within", "across"))
+    print(
+        f"{run['text']:12} total variation within a group {within:.2f}, across {across:.2f};",
+        end="",
+    )
+    print(f" nearer within in {run['nearer within']} of 30 layers;", end="")
+    print(f" loss {run['loss']:.2f}, with one pattern for three {run['one pattern for three']:.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Nearer, in 28 to 30 of the 30 layers, but not near: 0.42 to 0.44, of at most 1<!-- shown: 0.42 0.44 -->. One pattern for three costs 2.9 nats and more. (18, 6) and (18, 7) look for what followed, (18, 8) with the same keys rests: what differs is the query.
+
+</details>
+"""
+
 # %% [markdown]
 r"""
 ## Yours: your eight functions on your own prompt

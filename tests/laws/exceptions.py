@@ -109,8 +109,9 @@ UNCALLED = {
     "tensor_parallel_attention", "ulysses_attention",
     # What the course alone calls, to train, to judge or to draw, checks nothing.
     "DeepStack", "Encoder", "GivenAttention", "GivenCache", "LuongDecoder", "accumulated_gradient",
-    "all_weights", "copy_task", "field_mass", "from_folder", "judge_on_task", "judge_recall", "judge_writing",
-    "next_character_loss", "next_token_loss", "recall_batch", "rescaled_rope", "sequence_loss",
+    "all_weights", "copy_task", "field_mass", "from_folder", "judge_on_task", "judge_recall",
+    "judge_writing", "next_character_loss", "next_token_loss", "recall_batch", "rescaled_rope",
+    "sequence_loss",
     "source_gradients", "text_task", "token_text", "train_at_width", "train_character_model",
     "train_deep_stack", "train_gpt", "train_on_task", "train_recall", "train_seq2seq",
     "weight_on_previous", "write_all",

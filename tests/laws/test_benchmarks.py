@@ -145,6 +145,9 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_20_printed": ({}, []),
     "chapter_20_rankings": ({"FACTS": []}, []),
     "chapter_20_sink": ({}, []),
+    "chapter_20_steering": (
+        {"LAYERS": [6], "FACTORS": [1.0], "DRAWS": 1, "OPENINGS": ["It is"]}, []
+    ),
     "chapter_20_forward_pass": ({"REPEATED": 2}, []),
     "chapter_20_boxes": (
         {"TEXTS": ["housing"], "SCALES": {}, "LAYERS": 1, "NUM_TOKENS": 300, "LONG": ["course"]}, []
