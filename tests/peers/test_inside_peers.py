@@ -9,6 +9,8 @@ import torch
 from benchmarks.chapters.ch20.inside import opened
 from benchmarks.peers.transformers_llama import transformers_model
 from course_utils import data, model_file
+from course_utils.interpretability import mean_ablate
+from course_utils.models import all_weights
 from course_utils.models.released.gguf_file import read_gguf
 
 pytestmark = [
@@ -30,30 +32,30 @@ def both() -> Iterator[tuple[Any, Any]]:
 
 
 @each_text
-@pytest.mark.peer("20", "`taps`", "`LlamaForCausalLM`, eager", "float32 1e-5", "weights")
+@pytest.mark.peer("20", "`all_weights`", "`LlamaForCausalLM`, eager", "float32 1e-5", "weights")
 def test_weights_are_those_of_hugging_faces_model(both: tuple[Any, Any], text: str) -> None:
     book, theirs = both
-    tokens = book.tokenizer.encode(text)[None]
-    wanted = torch.stack(theirs(tokens, output_attentions=True).attentions, dim=1)
-    found = book.stacked(book.read(tokens)[1], "weights")
-    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=0)
+    tokens = book.tokenizer.encode(text)
+    scores, kept = book.read(tokens[None])
+    told = theirs(tokens[None], output_attentions=True)
+    for found in (book.stacked(kept, "weights")[0], all_weights(book.model, tokens)):
+        torch.testing.assert_close(found, torch.cat(told.attentions), atol=1e-5, rtol=0)
+    assert (scores - told.logits).abs().max() < 2e-4
 
 
 @each_text
-@pytest.mark.peer("20", "`taps`", "`LlamaForCausalLM`", "float32 2e-4", "scores")
-def test_scores_are_those_of_hugging_faces_model(both: tuple[Any, Any], text: str) -> None:
+@pytest.mark.peer("20", "`mean_ablate`", "hooks on `o_proj`", "float32 1e-4", "a model's scores")
+def test_heads_set_to_means_are_as_hooks_set_them(both: tuple[Any, Any], text: str) -> None:
     book, theirs = both
     tokens = book.tokenizer.encode(text)[None]
-    torch.testing.assert_close(book.read(tokens)[0], theirs(tokens).logits, atol=2e-4, rtol=0)
+    reference = torch.randn(30, 2, 9, 3, 64, generator=torch.Generator().manual_seed(0)) * 0.1
+    values = reference.mean((1, 3))
 
+    def ablated(part: str, layer: int, x: torch.Tensor) -> torch.Tensor:
+        heads = [head for one, head in HEADS if one == layer]
+        return mean_ablate(x, heads, reference[layer]) if part == "heads" else x
 
-@each_text
-@pytest.mark.peer("20", "`taps`", "hooks on `o_proj`", "float32 1e-4", "scores without three heads")
-def test_heads_set_to_values_are_as_hooks_set_them(both: tuple[Any, Any], text: str) -> None:
-    book, theirs = both
-    tokens = book.tokenizer.encode(text)[None]
-    values = torch.randn(30, 9, 64, generator=torch.Generator().manual_seed(0)) * 0.05
-    found, _ = book.read(tokens, book.heads_set_to(values, HEADS))
+    found, _ = book.read(tokens, ablated)
 
     def put(layer: int, head: int) -> Any:
         def edit(_: Any, given: tuple[torch.Tensor]) -> tuple[torch.Tensor]:

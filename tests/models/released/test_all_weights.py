@@ -7,10 +7,8 @@ from course_utils.models import Llama, all_weights, from_folder
 from course_utils.models.released.llama_design import Design
 from tests.models.released.local_folders import TOKENS, saved
 
-WHO = "`LlamaForCausalLM`, `GPT2LMHeadModel`, eager"
 
-
-@pytest.mark.peer("20", "`all_weights`", WHO, "float64 1e-5", "weights")
+@pytest.mark.peer("20", "`all_weights`", "Llama, GPT-2: eager", "float64 1e-5", "weights")
 @pytest.mark.parametrize("name", ["Llama", "GPT-2, tied"])
 def test_weights_of_a_folder_are_those_of_hugging_faces_model(name, tmp_path) -> None:
     theirs = saved(name, tmp_path)
