@@ -1484,13 +1484,13 @@ On three or four heads, and on little else. Zero and mean agree with each other,
 r"""
 ## 13. Your own model
 
-`models.all_weights(model, tokens)` returns the weights of all heads on one text: of a model of the course, of one that `models.from_folder` reads from a folder on your disk, or of one from the library transformers that was made with `attn_implementation="eager"`. Below are layers 16 to 18 of this chapter's model.
+`models.all_weights(model, tokens)` returns the weights of all heads on one text: of a model of the course, of one that `models.from_folder` reads from a folder on your disk, or of one from the library transformers that was made with `attn_implementation="eager"`. Remove the first `#` below to see all heads of three layers of this chapter's model.
 
-**Predict.** Find by eye: which head looks one token back? Which rests hardest?
+**Predict.** Which head of layers 16 to 18 looks one token back? Which rests hardest?
 """
 
 
-# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
+# %%
 def all_heads(of_model, text, layers):
     """Return the picture of all heads of some layers on a text."""
     ids = tokenizer.encode(text)
@@ -1500,14 +1500,23 @@ def all_heads(of_model, text, layers):
     return head_grid(weights, shown, shown, layer_names=names)
 
 
-all_heads(model, "When Mary and John met, John gave a drink to", [16, 17, 18]) if path else None
-# With your own: head_grid(models.all_weights(models.from_folder("path/to/it"), ids))
+@with_model
+def three_layers():
+    ids = tokenizer.encode("When Mary and John met, John gave a drink to")
+    for layer, weights in enumerate(models.all_weights(model, ids)[16:19], 16):
+        back, rest = weights.diagonal(-1, -2, -1).mean(-1), weights[:, 1:, 0].mean(-1)
+        print(f"layer {layer}: head {back.argmax()} looks back with {back.max():.2f},", end="")
+        print(f" head {rest.argmax()} rests with {rest.max():.2f}")
+
+
+# all_heads(model, "When Mary and John met, John gave a drink to", [16, 17, 18])
+# all_heads(models.from_folder("path/to/a/model"), "your text", [0, 1])
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-(16, 0) looks one token back. In layer 18 heads 7 and 8 rest hardest, which section 2 listed first.
+(16, 0) looks one token back. In layer 18 heads 7 and 8, which section 2 listed first, rest hardest.
 
 </details>
 """
