@@ -33,9 +33,7 @@ def copying_score(
     check_same_dtype("first second", source=source, W_V=W_V, W_O=W_O, unembed=unembed)
     (num_tokens, d), d_v = source.shape, W_V.shape[1]
     wanted = {"W_V": (W_V, (d, d_v)), "W_O": (W_O, (d_v, d)), "unembed": (unembed, (num_tokens, d))}
-    for name, (matrix, shape) in wanted.items():
-        if matrix.shape != shape:
-            raise ValueError(f"{name} must have shape {shape}, got {tuple(matrix.shape)}")
+    _check_shapes(wanted)
     if not num_tokens:
         raise ValueError(f"source must hold a token, got shape {tuple(source.shape)}")
     wide = torch.promote_types(source.dtype, torch.float32)  # eigenvalues need 32 bits
@@ -69,9 +67,13 @@ def composition_score(
     check_same_dtype("first second", W_V=W_V, W_O=W_O, W_in=W_in, W_other=W_other)
     (d, d_v), d_k = W_V.shape, W_in.shape[1]
     wanted = {"W_O": (W_O, (d_v, d)), "W_in": (W_in, (d, d_k)), "W_other": (W_other, (d, d_k))}
-    for name, (matrix, shape) in wanted.items():
-        if matrix.shape != shape:
-            raise ValueError(f"{name} must have shape {shape}, got {tuple(matrix.shape)}")
+    _check_shapes(wanted)
     size = ((W_V @ W_O).norm() * (W_in @ W_other.mT).norm()).item()
     both = W_V @ (W_O @ W_in) @ W_other.mT  # without a product of two d × d matrices
     return both.norm().item() / size if size else 0.0
+
+
+def _check_shapes(wanted: dict[str, tuple[Tensor, tuple[int, int]]]) -> None:
+    for name, (matrix, shape) in wanted.items():
+        if matrix.shape != shape:
+            raise ValueError(f"{name} must have shape {shape}, got {tuple(matrix.shape)}")

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from benchmarks.chapters.ch20.inside import FILE, SKIPPED, opened
 from benchmarks.recording import Row, Script, each
+from course_utils.interpretability import logit_lens
 
 LAYERS = (-1, 0, 4, 8, 12, 16, 18, 20, 22, 23, 24, 25, 26, 27, 28, 29)
 FITTED, CHOSEN, TRIED = ("network", "course"), "classes", ("housing", "more course")
@@ -85,7 +86,7 @@ def name_row(book: Any, template: int) -> Row:
     gain, unembed = book.model.last_norm.weight, book.model.out.weight
     both = [
         torch.stack([
-            torch.stack(book.logit_lens(one, gain, unembed, int(token), book.EPS)[part:][:1])[0]
+            torch.stack(logit_lens(one, gain, unembed, int(token), book.EPS)[part:][:1])[0]
             for one, token in zip(states, tokens, strict=True)
         ])
         for tokens, part in ((runs.object, 0), (runs.object, 1), (runs.subject, 1))

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.chapters.ch20.inside import FILE, means, opened
+from benchmarks.chapters.ch20.inside import FILE, heads_at_end, means, opened
 from benchmarks.recording import Row, Script, each, rounded
 from course_utils.data.two_names import NAMES, TEMPLATES
 
@@ -132,9 +132,9 @@ def row(book: Any, template: int, mean: Tensor) -> Row:
     heads, fed, embedding = book.attributed(kept, runs)
     total, effect = heads.sum((1, 2)) + fed.sum(1) + embedding, {}
     for name, values in (("zero", torch.zeros_like(mean)[None]), ("mean", mean[None])):
-        effect[name] = high[:, None, None] - book.heads_at_end(kept, runs, values)
+        effect[name] = high[:, None, None] - heads_at_end(book, kept, runs, values)
     clean = book.stacked(kept, "heads")[..., -1, :]
-    restored = book.heads_at_end(other, runs, clean) - low[:, None, None]
+    restored = heads_at_end(book, other, runs, clean) - low[:, None, None]
     effect["patch"] = restored / (high - low)[:, None, None]
     return {
         "template": template,
@@ -158,7 +158,7 @@ def row(book: Any, template: int, mean: Tensor) -> Row:
 def main() -> None:
     """Run from the command line."""
     script = Script(__file__, __doc__)
-    book = opened("two_runs", "difference", "attributed", "heads_at_end", "EPS")
+    book = opened("two_runs", "difference", "attributed", "EPS")
     book.NAMES = NAMES
     mean = means(book, book.five_texts())
     script.record(

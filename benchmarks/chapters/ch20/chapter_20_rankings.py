@@ -14,7 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.chapters.ch20.chapter_20_sink import hidden
 from benchmarks.chapters.ch20.inside import FILE, opened
 from benchmarks.recording import Row, Script, each
 from course_utils import interpretability
@@ -71,7 +70,7 @@ def row(book: Any, text: str, seed: int) -> Row:
     told = scores[0, -1].log_softmax(-1)
     word = told.argmax()
     fall = torch.stack([
-        told[word] - book.read(tokens[None], hidden(book, key))[0][0, -1].log_softmax(-1)[word]
+        told[word] - book.read(tokens[None], book.hidden(key))[0][0, -1].log_softmax(-1)[word]
         for key in range(len(tokens) - 1)
     ])  # fmt: skip
     found = rankings(book, tokens, seed)
@@ -103,7 +102,7 @@ def summary(rows: list[Row], kind: str) -> list[Row]:
 def main() -> None:
     """Run from the command line."""
     script = Script(__file__, __doc__)
-    book = opened()
+    book = opened("hidden")
     names = [one.text for template in range(4) for one in book.data.two_names(template, 3)]
     rows = each(
         lambda *case: row(book, *case), [(text, at) for at, text in enumerate([*names, *FACTS])]

@@ -21,18 +21,6 @@ LATE = 12  # the first of the layers whose heads rest
 Edit = Callable[[str, int, Tensor], Tensor]
 
 
-def hidden(book: Any, key: int, first: int = 0) -> Edit:
-    """Hide a token from all later queries, from a layer on."""
-
-    def edit(part: str, layer: int, x: Tensor) -> Tensor:
-        if part != "weights" or layer < first:
-            return x
-        later = book.without_key(x[..., key + 1 :, :], key)
-        return torch.cat([x[..., : key + 1, :], later], dim=-2)
-
-    return edit
-
-
 def value_set(key: int, first: int, values: Tensor | None = None) -> Edit:
     """Set a token's values to 0, or to those (30, 3, 64) given, from a layer on."""
 
@@ -85,8 +73,8 @@ def edits(book: Any, name: str, texts: dict[str, Tensor]) -> dict[str, Edit]:
     drawn = [torch.randperm(576, generator=torch.Generator().manual_seed(s))[:3] for s in range(3)]
     zero = torch.zeros_like
     return {
-        "hidden, all layers": hidden(book, 0),
-        "hidden, layers 12 to 29": hidden(book, 0, LATE),
+        "hidden, all layers": book.hidden(0),
+        "hidden, layers 12 to 29": book.hidden(0, LATE),
         "value 0, layers 12 to 29": value_set(0, LATE),
         "value 0, all layers": value_set(0, 0),
         "value of other texts, layers 12 to 29": value_set(0, LATE, values),
@@ -96,7 +84,7 @@ def edits(book: Any, name: str, texts: dict[str, Tensor]) -> dict[str, Edit]:
             11, CHANNELS, lambda _: behind[11].mean(0)
         ),
         "three channels at 0 after layer 1": channels_set(1, CHANNELS, zero),
-        "token 5 hidden, layers 12 to 29": hidden(book, 5, LATE),
+        "token 5 hidden, layers 12 to 29": book.hidden(5, LATE),
         "value of token 5 at 0, layers 12 to 29": value_set(5, LATE),
         **{
             f"three random channels at 0 after layer 11 ({seed})": channels_set(
@@ -139,7 +127,7 @@ def window_row(book: Any, name: str, tokens: Tensor) -> Row:
 def main() -> None:
     """Run from the command line."""
     script = Script(__file__, __doc__)
-    book = opened()
+    book = opened("hidden")
     texts = book.five_texts()
     script.record(
         what="loss (nats per token) that the released model gains without its first token",

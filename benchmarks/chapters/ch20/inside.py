@@ -44,3 +44,30 @@ def means(book: Any, texts: dict[str, Tensor], *without: str, part: str = "heads
         if name not in without
     ]
     return torch.stack(found).mean(0)
+
+
+def heads_at_end(book: Any, kept: Any, runs: Any, replaced: Tensor) -> Tensor:
+    """Return the difference (N, 30, 9) where one head at a time is replaced at the end.
+
+    `replaced` (N or 1, 30, 9, 64) holds what each head returns there instead.
+    """
+    table, count = torch.zeros(len(runs.tokens), 30, 9), len(runs.tokens)
+    several = SimpleNamespace(object=runs.object.repeat(9), subject=runs.subject.repeat(9))
+    past = {
+        name: {layer: one.repeat(9, 1, 1, 1) for layer, one in kept[name].items()}
+        for name in ("keys", "values")
+    }
+    for layer in range(30):
+
+        def edit(part: str, number: int, x: Tensor, layer: int = layer) -> Tensor:
+            if (part, number) != ("heads", layer):
+                return x
+            x = x.unflatten(0, (9, count)).clone()
+            for head in range(9):
+                x[head, :, head, 0] = replaced[:, layer, head]
+            return x.flatten(0, 1)
+
+        stream = kept["state"][layer - 1] if layer else book.model.token(runs.tokens)
+        scores, _ = book.taps(stream[:, -1:].repeat(9, 1, 1), edit, layer, runs.end, past)
+        table[:, layer] = book.difference(scores, several).view(9, count).T
+    return table
