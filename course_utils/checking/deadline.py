@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import gc
 import signal
 import sys
 import threading
@@ -56,7 +57,7 @@ def _alarm(seconds: float) -> Callable[[], None]:
     tracing, spent = sys.gettrace(), Stopwatch()
 
     def on_alarm(signum: int, frame: FrameType | None) -> None:
-        if spent.seconds() < 0.9 * seconds or _imports(frame):
+        if spent.seconds() < 0.9 * seconds or _must_finish(frame):
             return  # the alarm rings again soon
         # A bare `except:` in a loop swallows the exception: then the next line raises another.
         while frame is not None and not _is_ours(frame):
@@ -76,10 +77,15 @@ def _alarm(seconds: float) -> Callable[[], None]:
     return disarm
 
 
-def _imports(frame: FrameType | None) -> bool:
-    """Return whether a call is importing: a module stopped halfway stays broken."""
+def _must_finish(frame: FrameType | None) -> bool:
+    """Return whether a call is importing, or its garbage is being collected.
+
+    A module stopped halfway stays broken, and the collector drops what its callbacks raise.
+    """
+    collecting = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     while frame is not None and not _is_ours(frame):
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
+        code = frame.f_code
+        if code.co_filename.startswith("<frozen importlib") or code in collecting:
             return True
         frame = frame.f_back
     return False
@@ -114,7 +120,7 @@ def _watchdog(seconds: float) -> Callable[[], None]:
             if sys.platform == "linux" and spent.seconds() < 0.9 * seconds:
                 continue
             with lock:
-                if not over.is_set() and not _imports(sys._current_frames().get(thread)):
+                if not over.is_set() and not _must_finish(sys._current_frames().get(thread)):
                     fired.set()
                     raise_in(caller, ctypes.py_object(EndlessError))
 

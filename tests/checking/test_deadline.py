@@ -1,5 +1,6 @@
 """A deadline leaves nothing behind: no late exception, no interpreter on the look-out."""
 
+import gc
 import sys
 import threading
 import time
@@ -61,6 +62,28 @@ def test_no_exception_comes_late_and_a_debugger_still_runs(
         assert (lambda: 1)() == 1
     finally:
         sys.settrace(before)
+
+
+def test_the_collector_s_callbacks_are_not_interrupted() -> None:
+    finished: list[str] = []
+
+    def last(phase: str, info: object) -> None:
+        started = time.thread_time()
+        while time.thread_time() - started < 0.2:
+            pass
+        finished.append(phase)
+
+    def endless() -> None:
+        gc.collect()
+        while True:
+            pass
+
+    gc.callbacks.append(last)
+    try:
+        assert call(endless, (), 0.1).kind == "endless"
+    finally:
+        gc.callbacks.remove(last)
+    assert finished[:2] == ["start", "stop"]
 
 
 @pytest.mark.thorough
