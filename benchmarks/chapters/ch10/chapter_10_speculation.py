@@ -7,9 +7,11 @@ that a busy machine disturbs all alike. `milliseconds` is processor time per tok
 the rounds, and `times_faster` the median of the ratios within a round. `acceptance` is the share of
 the guesses judged that stayed, `tokens_per_call` the tokens written per call of the target, and
 `formula` (1 - α^(γ+1)) / (1 - α) with that α. `calls` times one call of the target with 64 tokens
-kept, by the number of tokens fed. `law` draws one token 20 000 times by a round of one guess from
-two random distributions over eight tokens: the total variation to p, and the same where a refused
-guess is replaced by a draw from p. It takes six minutes on one core.
+kept, by the number of tokens fed, in the same rounds, and `ceiling` is what a draft that costs
+nothing would reach: `tokens_per_call` times a plain token's time, divided by that of a call with
+γ + 1 tokens (the median of the ratios within a round). `law` draws one token 20 000 times by a
+round of one guess from two random distributions over eight tokens: the total variation to p, and
+the same where a refused guess is replaced by a draw from p. It takes six minutes on one core.
 
     python -m benchmarks.chapters.ch10.chapter_10_speculation
 """
@@ -72,14 +74,15 @@ def one_way(target: GPT, draft: Any, gamma: int, greedy: bool, prompts: list[Ten
     ]
 
 
-def summed_up(name: Any, wrote: Any, seconds: list[float], plain: Any, base: list[float]) -> Any:
+def summed_up(name: Any, wrote: Any, seconds: dict[Any, list[float]], plain: Any) -> Any:
     """Return one line of the record."""
     draft, gamma, greedy = name
     count = PROMPTS * WRITTEN
+    base = seconds["none", 0, greedy]
     row = {
         "draft": draft, "gamma": gamma, "greedy": greedy,
-        "milliseconds": round(milliseconds(seconds) / count, 3),
-        "times_faster": ratio(base, seconds),
+        "milliseconds": round(milliseconds(seconds[name]) / count, 3),
+        "times_faster": ratio(base, seconds[name]),
     }  # fmt: skip
     if draft == "none":
         return row
@@ -91,6 +94,7 @@ def summed_up(name: Any, wrote: Any, seconds: list[float], plain: Any, base: lis
     row |= {
         "acceptance": round(alpha, 4), "tokens_per_call": round(count / calls, 3),
         "formula": round(formula(alpha, gamma), 3),
+        "ceiling": round(ratio(base, seconds["call", gamma + 1]) / calls, 3),
     }  # fmt: skip
     if greedy:
         row["same_tokens"] = all(
@@ -99,8 +103,8 @@ def summed_up(name: Any, wrote: Any, seconds: list[float], plain: Any, base: lis
     return row
 
 
-def time_of_calls(target: GPT, rounds: int) -> dict[str, float]:
-    """Return milliseconds of one call of the target by the number of tokens fed."""
+def calls_of(target: GPT) -> dict[Any, Any]:
+    """Return one call of the target by the number of tokens fed, behind 64 that are kept."""
     cache = target.new_cache(1, LONGEST)
     kept = torch.zeros(1, 64, dtype=torch.long)
     with torch.inference_mode():
@@ -111,8 +115,7 @@ def time_of_calls(target: GPT, rounds: int) -> dict[str, float]:
             target(kept[:, :fed], cache)
         cache.crop(64)
 
-    runs = {str(fed): partial(call, fed) for fed in FED}
-    return {fed: milliseconds(times) for fed, times in in_rounds(runs, rounds).items()}
+    return {("call", fed): partial(call, fed) for fed in FED}
 
 
 def law(seed: int = 0) -> dict[str, float]:
@@ -152,21 +155,17 @@ def main() -> None:
                 way = partial(one_way, target, draft, gamma, greedy, prompts)
                 ways[name, gamma, greedy] = way
     wrote = {name: way() for name, way in ways.items()}
-    seconds = in_rounds(ways, script.options.rounds, 0.0)
+    seconds = in_rounds(ways | calls_of(target), script.options.rounds, 0.2)
     script.record(
         what="speculative decoding: acceptance, tokens per call and time, of two drafts",
         settings={
             "target": about_target, "GPT": about_draft, "vocabulary": len(text.tokenizer),
             "prompts": PROMPTS, "prompt": PROMPT, "written": WRITTEN, "draws": DRAWS,
-            "calls": time_of_calls(target, 4 * script.options.rounds),
+            "calls": {str(fed): milliseconds(seconds["call", fed]) for fed in FED},
             "law": law(),
         },
         runs=[
-            summed_up(
-                name, wrote[name], seconds[name],
-                wrote["none", 0, name[2]], seconds["none", 0, name[2]],
-            )
-            for name in ways
+            summed_up(name, wrote[name], seconds, wrote["none", 0, name[2]]) for name in ways
         ],
     )  # fmt: skip
 
