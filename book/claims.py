@@ -44,7 +44,7 @@ def sections(number: str) -> dict[str, tuple[int, str]]:
 
 
 def markdown(titles: dict[str, str]) -> str:
-    """Return the page's part: for each chapter what does not simply hold, then, folded, what does.
+    """Return the page's part: for each chapter, folded, what does not simply hold and what does.
 
     Args:
         titles: What each chapter is called, by number; claims of other chapters are left out.
@@ -71,7 +71,9 @@ def _chapter(claims: list[Claim]) -> str:
     lines = []
     if corrected:
         amiss = [(_said(c), VERDICTS[c["verdict"]][0], *_holds(c, where)) for c in corrected]
-        lines += [table(("A published text says", "Verdict", "What holds", HOW), amiss, "claims")]
+        shown = table(("A published text says", "Verdict", "What holds", HOW), amiss, "claims")
+        lines += [f"<details><summary>{len(amiss)} that do not simply hold</summary>", shown]
+        lines += ["</details>"]
     if held:
         rows = [(_said(c), *_holds(c, where)) for c in held]
         shown = table(("A published text says", "To add", HOW), rows, "claims")

@@ -37,7 +37,7 @@ def markdown() -> str:
     return block(table(head, rows), f"<p>{made} {short}</p>")
 
 
-TICKS = (0.5, 1, 2, 5, 10, 20, 50, 100)
+TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 
 
 def drawn() -> str:

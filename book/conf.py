@@ -1,6 +1,7 @@
 """Sphinx settings of the site. What `book.yml` can say is read from there."""
 
 import re
+from html import escape
 from typing import Any
 
 from docutils import nodes
@@ -43,7 +44,8 @@ mathjax3_config = {"options": {"enableMenu": False}}
 
 html_theme = "sphinx_book_theme"
 html_static_path = [str(ROOT / "book" / "_static")]
-html_css_files = ["course.css"]
+html_extra_path = [str(ROOT / "book" / "404.html")]
+html_css_files = ["fonts.css", "course.css"]
 html_js_files = ["course.js", "further.js", "words.js"]
 html_favicon = f"{html_static_path[0]}/favicon.svg"
 html_context = {"default_mode": "auto"}
@@ -116,11 +118,24 @@ def _buttons(app: Sphinx, page: str, template: str, context: dict[str, Any], _: 
         )
 
 
+def _description(app: Sphinx, page: str, _: str, context: dict[str, Any], tree: Any) -> None:
+    """Say in the page's head what it is about: its first sentences, for searches and previews."""
+    texts = (part.astext() for part in tree.findall(nodes.paragraph)) if tree else ()
+    first = next((" ".join(text.split()) for text in texts if len(text) > 80), "")
+    says = escape(first if len(first) <= 200 else first[:200].rpartition(" ")[0] + " …")
+    title = escape(f"{context.get('title', project)} · {project}")
+    context["metatags"] = context.get("metatags", "") + (
+        f'<meta property="og:title" content="{title}"><meta property="og:type" content="article">'
+        f'<meta name="description" property="og:description" content="{says}">'
+    )
+
+
 def setup(app: Sphinx) -> None:
     """Join the build."""
     app.add_config_value("words_digest", words.digest(), "env")  # a new one: read all pages again
-    app.connect("env-get-outdated", lambda *_: ["index"])  # its cells show the package of today
+    app.connect("env-get-outdated", lambda *_: ["index", "measured"])  # of today
     app.connect("source-read", _jupyter_book)
     app.connect("doctree-read", words.link)
     app.connect("doctree-resolved", _bibliography)
     app.connect("html-page-context", _buttons, priority=900)  # after the theme
+    app.connect("html-page-context", _description)

@@ -11,7 +11,6 @@ from course_utils.measure import read_record
 from tools.notebooks.minutes import counted
 
 DO = "exercises of "
-SHOWN = 5  # pitfalls of an exercise that are not folded
 Part = tuple[str, int]
 
 
@@ -139,13 +138,11 @@ def pitfalls(numbers: dict[str, str]) -> str:
             mistakes = [
                 (code_words(m.name), code_words(m.says) + wrong_lines(m)) for m in exercise.mistakes
             ]
-            about = f"{counted(exercise.points, 'point')}, {exercise.minutes} min"
-            parts.append(f"### `{exercise.name}`")
-            first, rest = mistakes[:SHOWN], mistakes[SHOWN:]
-            lines = [f"<p>{code_words(exercise.asks)} ({escape(about)})</p>", _list(first)]
-            if rest:
-                lines.append(folded(f"{len(rest)} more", _list(rest)))
-            parts.append(block(*lines))
+            points = counted(exercise.points, "point")
+            about = f"{len(mistakes)} mistakes, {points}, {exercise.minutes} min"
+            asks = f"<p>{code_words(exercise.asks)}</p>"
+            name = f"<code>{escape(exercise.name)}</code>: {escape(about)}"
+            parts.append(folded(name, asks, _list(mistakes)))
     return "\n\n".join(parts)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from docutils.nodes import make_id
 from nbformat import NotebookNode
 
 from book import (
@@ -70,6 +71,15 @@ def _page(
         raise ValueError(f"{file}: {error}") from None
 
 
+def letters() -> str:
+    """Return links from each letter to the first word of the glossary that begins with it."""
+    text = (ROOT / "book" / "glossary.md").read_text(encoding="utf-8")
+    terms = re.findall(r"(?m)^(\S.*)\n: ", text)
+    first = {make_id(term)[:1].upper(): make_id(term) for term in reversed(terms)}
+    links = [f'<a href="#term-{first[letter]}">{letter}</a>' for letter in sorted(first)]
+    return f'<nav class="letters" aria-label="Letters">{" ".join(links)}</nav>'
+
+
 def _notebook(file: str, edition: str) -> NotebookNode:
     solved = _read(ROOT / "solutions" / Path(file).name)
     return solved if edition == "instructor" else learner.with_outputs(_read(ROOT / file), solved)
@@ -93,6 +103,7 @@ def _tables(
         "compared": compared.markdown,
         "ratios": compared.drawn,
         "length": partial(facts.length, about),
+        "letters": letters,
         "elsewhere": compared.elsewhere,
         "peers": peers.markdown,
         "hub_costs": instructor.hub_costs,

@@ -12,6 +12,13 @@ function repairMarkup() {
   for (const corner of document.querySelectorAll("article th")) {
     if (!corner.textContent.trim()) corner.replaceWith(document.createElement("td"));
   }
+  // In the narrow list of contents a long name breaks behind an underscore, not inside a word.
+  for (const name of document.querySelectorAll(".bd-sidebar-secondary code .pre")) {
+    const parts = name.textContent.split(/(?<=_)(?=[^_])/);
+    if (parts.length > 1 && !name.childElementCount) {
+      name.replaceChildren(...parts.flatMap((part, i) => (i ? [document.createElement("wbr"), part] : [part])));
+    }
+  }
 }
 
 // What is too wide for its column scrolls by itself, and is reachable by keyboard to be scrolled.

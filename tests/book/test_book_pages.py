@@ -1,5 +1,6 @@
 """Every page in light, dark and at phone width: nothing asked of others, nothing broken."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,7 +113,26 @@ def test_page_is_light(site: Path, name: str) -> None:
 
 def test_build_holds_no_page_beyond_those_looked_at(site: Path) -> None:
     built = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
-    assert {name for name in built if not name.startswith("_static/")} == {*PAGES, "search.html"}
+    assert {name for name in built if not name.startswith("_static/")} == {*PAGES, "search.html", "404.html"}
+
+
+@pytest.mark.parametrize("page", ["lost.html", "notebooks/lost.html"])
+def test_a_lost_page_leads_to_the_front_page(
+    visit: Callable[..., Visit], address: str, site: Path, page: str
+) -> None:
+    lost = visit(f"{address}/index.html").page
+    lost.route(f"**/{page}", lambda route: route.fulfill(path=site / "404.html"))
+    lost.goto(f"{address}/{page}")
+    assert lost.get_by_role("link").get_attribute("href") == "/"
+    lost.get_by_role("link").click()
+    assert lost.url == f"{address}/"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_says_in_its_head_what_it_is_about(site: Path, name: str) -> None:
+    says = re.findall(r'<meta name="description"[^>]*content="([^"]*)"', (site / name).read_text())
+    assert len(says) == 1
+    assert len(says[0]) > 60
 
 
 def test_every_chapter_has_a_term_to_be_found_by() -> None:

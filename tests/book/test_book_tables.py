@@ -165,7 +165,7 @@ def test_pitfalls_hold_every_mistake_of_the_chapter() -> None:
     own = [e for e in all_exercises() if e.chapter == 3]
     assert page.count("<dt>") == sum(len(e.mistakes) for e in own)
     assert "default = 1.0" in page
-    assert all(f"### `{e.name}`" in page for e in own)
+    assert all(f"<code>{e.name}</code>: {len(e.mistakes)} mistakes" in page for e in own)
 
 
 def test_a_table_that_nobody_makes_is_named(
