@@ -36,7 +36,7 @@ class LiveCurve:
         self.figure = Figure(figsize=(plotting.WIDTH, 2.2))
         axes = self.figure.add_subplot()
         axes.set(xlabel="step", ylabel="loss (nats)", xlim=(0, steps))
-        axes.set_title(title)
+        plotting.headline(self.figure, title)
         (self._line,) = axes.plot([], [], color=plotting.COLOURS["blue"], linewidth=1.2)
 
     def __call__(self, loss: float) -> None:

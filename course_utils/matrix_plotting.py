@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from course_utils.plotting import PAPER, QUIET, WIDTH
+from course_utils.plotting import PAPER, QUIET, WIDTH, headline
 
 WEIGHT_COLOURS, SIGNED_COLOURS = "cividis", "RdBu_r"
 Step = tuple[str, ArrayLike]
@@ -101,7 +101,10 @@ def colour_key(
 
 
 def matrix_flow(
-    rows: Sequence[Sequence[Step]], joins: Sequence[Sequence[str]], between: str = ""
+    rows: Sequence[Sequence[Step]],
+    joins: Sequence[Sequence[str]],
+    between: str = "",
+    title: str = "",
 ) -> None:
     """Draw rows of matrices to scale, with their numbers and a sign between neighbours.
 
@@ -110,6 +113,7 @@ def matrix_flow(
             coloured from 0 to 1, every other around zero.
         joins: For each row the signs between its matrices, one fewer than those.
         between: Text between two rows, with an arrow.
+        title: Of the figure, on one line.
 
     Raises:
         ValueError: The numbers of matrices and of signs do not fit together.
@@ -122,21 +126,24 @@ def matrix_flow(
     columns = [sum(np.shape(matrix)[1] for _, matrix in row) for row in rows]
     cell = min(0.42, *(room / wide for room, wide in zip(free, columns, strict=True)))
     bodies = [cell * max(np.shape(matrix)[0] for _, matrix in row) for row in rows]
-    height = sum(bodies) + (head + space) * len(rows) + 0.1
+    top = height = sum(bodies) + (head + space) * len(rows) + 0.1 + 0.3 * bool(title)
     figure = plt.figure(figsize=(WIDTH, height), layout="none")
-    top = height
+    if title:
+        headline(figure, title)
+        top -= 0.3
+    first = top
     for row, signs, body in zip(rows, joins, bodies, strict=True):
-        if top < height:
+        if top < first:
             figure.text(edge / WIDTH, (top + 0.02) / height, f"↓  {between}", color=QUIET)
         x, middle = edge, top - head - body / 2
-        for (title, matrix), sign in zip(row, [*signs, ""], strict=True):
+        for (name, matrix), sign in zip(row, [*signs, ""], strict=True):
             high, wide = (cell * size for size in np.shape(matrix))
             box = (x / WIDTH, (middle - high / 2) / height, wide / WIDTH, high / height)
-            weights = title == "weights"
+            weights = name == "weights"
             weight_map(
                 figure.add_axes(box),
                 matrix,
-                title=f"{title} {np.shape(matrix)[0]}×{np.shape(matrix)[1]}",
+                title=f"{name} {np.shape(matrix)[0]}×{np.shape(matrix)[1]}",
                 weights=weights,
                 decimals=2 if weights else 1,
                 fontsize=27 * cell,
@@ -144,7 +151,7 @@ def matrix_flow(
             x += wide + gap
             figure.text((x - gap / 2) / WIDTH, middle / height, sign, ha="center", fontsize=18)
         top -= head + body + space
-    _name_colours(figure, height, any(title == "weights" for row in rows for title, _ in row))
+    _name_colours(figure, height, any(name == "weights" for row in rows for name, _ in row))
 
 
 def _name_colours(figure: Figure, height: float, weights: bool) -> None:

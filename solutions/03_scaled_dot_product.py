@@ -159,6 +159,7 @@ matrix_plotting.matrix_flow(
     ],
     joins=[["·", "="], ["·", "="]],
     between="divide by √d_k = 2, then softmax along each row",
+    title="Two products with a softmax between them",
 )
 
 # %% [markdown]

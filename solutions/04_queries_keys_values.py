@@ -272,11 +272,12 @@ for name, view in zip(("query", "key", "value"), views, strict=True):
 
 # %% mystnb={"image": {"alt": "Three scatter plots of the seven days, from the same seven points on a circle. Queries: the circle enlarged. Keys: the circle rotated by one seventh, so that Tuesday's key stands where Monday's query is. Values: a smaller, slanted ellipse."}}
 figure, panels = plt.subplots(1, 3, figsize=(plotting.WIDTH, 2.5), sharex=True, sharey=True)
-plotting.headline(figure, "One input, three pictures")
+plotting.headline(figure, "One input, three pictures on one scale")
 for panel, view, name in zip(panels, views, ("queries", "keys", "values"), strict=True):
     panel.scatter(*view.T, color=plotting.COLOURS["blue"], s=16)
     panel.set_title(name, loc="center")
-    panel.set(xlim=(-4.4, 4.4), ylim=(-4.4, 4.4), aspect="equal", xticks=[], yticks=[])
+    panel.set(xlim=(-4.4, 4.4), ylim=(-4.4, 4.4), aspect="equal", xticks=[0], yticks=[0])
+    panel.grid()
     for day, point in zip(days, view, strict=True):
         label = (point * (1 + 0.95 / point.norm())).tolist()
         panel.text(*label, day, ha="center", va="center", fontsize=9)

@@ -284,6 +284,7 @@ matrix_plotting.matrix_flow(
     ],
     joins=[["|", "="], ["·", "="]],
     between="then mixed by the output projection",
+    title="Heads meet only in the output projection",
 )
 torch.testing.assert_close(merged @ W_o, one @ W_o[:2] + two @ W_o[2:])
 

@@ -283,7 +283,7 @@ stripes = left.imshow(
     pe, cmap=matrix_plotting.SIGNED_COLOURS, aspect="auto", interpolation="nearest"
 )
 left.set(xlabel="feature", ylabel="position")
-figure.colorbar(stripes, ax=left, label="pe", shrink=0.85)
+figure.colorbar(stripes, ax=left, label="entry", shrink=0.85)
 dots = right.imshow(pe @ pe.T, cmap="cividis", interpolation="nearest")
 right.set(xlabel="position", ylabel="position")
 _ = figure.colorbar(dots, ax=right, label="dot product", shrink=0.85)

@@ -316,7 +316,7 @@ for start in range(0, 64, 4):
     track.append([start + 4, m.item(), l.item(), (acc / l).item(), exact.item()])
 seen, *lines = zip(*track, strict=True)
 panels = plotting.new_panels("Old sums shrink where m rises,\nand acc / l is always exact",
-                             "keys seen", ["m", "l", "acc / l"], height=5.4)  # fmt: skip
+                             "keys seen", ["maximum m", "sum l", "output acc / l"], height=5.4)  # fmt: skip
 for panel, values in zip(panels, lines, strict=False):
     plotting.line(panel, seen, values, "online", "blue", style="o-", markersize=4)
 name, at = "x: softmax of all so far", (31, 0.8 * min(lines[3]))

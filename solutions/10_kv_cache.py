@@ -1829,7 +1829,9 @@ print("same answers:", [one.written for one in padded] == [one.written for one i
 
 # %% mystnb={"image": {"alt": "Two panels of bars, one bar per call. Static: three tall bars, where a group's prompts are read, each followed by a row of low bars; large parts of both are for nobody. Continuous: bars that nearly all reach the budget of 12 rows, fewer of them, and none for nobody; the last ones are lower."}}
 panels = plotting.new_panels(
-    "Who is done leaves; the budget stays full", "call", ["rows, static", "rows, continuous"]
+    "Who is done leaves; the budget stays full",
+    "number of the call  (each panel has its own scale)",
+    ["rows per call, static", "rows per call, continuous"],
 )
 for panel, steps in zip(panels, (static, continuous), strict=True):
     calls = range(1, len(steps) + 1)
@@ -1837,8 +1839,8 @@ for panel, steps in zip(panels, (static, continuous), strict=True):
     spare = [one.fed - use for one, use in zip(steps, useful, strict=True)]
     panel.bar(calls, useful, color=plotting.COLOURS["blue"])
     panel.bar(calls, spare, bottom=useful, color=plotting.COLOURS["orange"])
-panels[0].text(36, 70, "needed", color=plotting.COLOURS["blue"])
-_ = panels[0].text(36, 54, "for nobody", color=plotting.COLOURS["orange"])
+for name, colour, top in (("needed", "blue", 70), ("for nobody", "orange", 54)):
+    panels[0].text(36, top, name, color=plotting.COLOURS[colour], fontweight="bold")
 
 # %% [markdown]
 r"""

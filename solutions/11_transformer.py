@@ -1046,7 +1046,7 @@ pictures = measure.read_record("chapter_02_alignments")
 (additive,) = (run["written"] for run in pictures["runs"] if run["context"] == "additive")
 looked = {row["locale"]: row["percent"] for row in more_steps["pictures"]}
 locales = [source["locale"] for source in pictures["sources"]]
-figure, panels = plt.subplots(3, 2, figsize=(plotting.WIDTH, 6.6))
+figure, panels = plt.subplots(3, 2, figsize=(plotting.WIDTH, 7.4))
 plotting.headline(
     figure, "Who looks where: GRU (left), Transformer (right);\nboxes: year, month and day"
 )
@@ -1059,6 +1059,7 @@ for row, name in enumerate(("en_US", "pl_PL", "zh_CN")):
         weight_map(axes, weights, rows=list(source["iso"]), columns=signs, decimals=None)
         axes.tick_params(axis="x", labelrotation=0)
         axes.set_aspect("auto")
+        axes.set(xlabel="read", ylabel="written")
         for part, (top, bottom) in {"year": (0, 4), "month": (5, 7), "day": (8, 10)}.items():
             left, right = source["spans"][part]
             box = Rectangle((left, top), right - left, bottom - top, fill=False, clip_on=False)

@@ -316,6 +316,7 @@ for name, line, answers in zip(rows, panels, rows.values(), strict=True):
         shown = picture[:32] if name == "erased" else picture
         panel.imshow(shown.reshape(-1, 8), cmap="gray_r", vmin=0, vmax=16)
         panel.set(xticks=[], yticks=[], ylim=(7.5, -0.5), facecolor="#DDE6EE")
+        panel.spines[:].set_visible(False)
     line[0].set_ylabel(name, rotation=0, ha="right", va="center")
 
 # %%

@@ -889,12 +889,14 @@ counts, measured = list(taken["at once"]), list(taken["at once"].values())
 reading = known["bytes per token"] / known["GB per second"] / 1e6
 each = known["FLOP per token"] / known["GFLOP per second"] / 1e6
 bounds = [max(reading, count * each) for count in counts]
-axes = plt.figure(figsize=(6, 3.4)).gca()
-axes.loglog(counts, measured, "o-", label="measured")
-axes.loglog(counts, bounds, "--", label="the two roofs")
-axes.set(xlabel="tokens read at once", ylabel="milliseconds")
-axes.set_xticks(counts, counts)
-_ = axes.legend()
+axes = plotting.new_figure(
+    "Read together, tokens share what is read", "tokens read at once", "milliseconds"
+)
+axes.set(xscale="log", yscale="log")
+plotting.line(axes, counts, measured, "measured", "blue", (4, 330), "o-")
+plotting.line(axes, counts, bounds, "the two roofs", "orange", (40, 70), "--")
+plotting.power_axis(axes, counts)
+
 # %%
 for count, ms, bound in zip(counts, measured, bounds, strict=True):
     own = f"{ms:7.1f} ms, {ms / count:6.2f} per token"

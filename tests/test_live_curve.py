@@ -38,7 +38,7 @@ def test_outside_a_notebook_it_only_listens() -> None:
             curve(loss)
     assert curve.losses == [3.0, 2.0, 1.5]
     assert curve.figure.axes[0].lines[0].get_xydata().tolist() == [[1, 3.0], [2, 2.0], [3, 1.5]]
-    assert curve.figure.axes[0].get_title() == "a model"
+    assert curve.figure.get_suptitle() == "a model"
 
 
 def test_in_a_notebook_it_is_drawn_again_at_the_end(handle: Handle) -> None:
