@@ -26,6 +26,7 @@ from book.contents import ROOT
 from tools.notebooks.minutes import FURTHER
 
 _TABLE = re.compile(r"<!-- table: (\w+) -->")
+_NOTEBOOK = re.compile(r'(<a href="\d\d_\w+)\.ipynb"')
 
 
 def all_pages(edition: str) -> dict[str, bytes]:
@@ -56,6 +57,7 @@ def _page(
             line = facts.told(about[Path(file).name[:2]], Path(file).name)
             shown.cells[0].source = facts.below_title(shown.cells[0].source, line)
             for cell in shown.cells:
+                _lead_to_pages(cell)
                 if FURTHER in cell.metadata.get("tags", []):
                     cell.source = f"{{.further}}\n{cell.source}"  # a class: further.js folds it
             return str(nbformat.writes(shown))
@@ -68,6 +70,16 @@ def _page(
         raise ValueError(f"{file}: nobody makes a table {error}") from None
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
+
+
+def _lead_to_pages(cell: NotebookNode) -> None:
+    """Change links that lead to files of the repository into links to the site's pages."""
+    if cell.cell_type == "markdown":
+        cell.source = cell.source.replace("](../book/", "](../")  # `book` is the site's top
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        if "text/html" in data:
+            data["text/html"] = _NOTEBOOK.sub(r'\1.html"', data["text/html"])
 
 
 def _notebook(file: str, edition: str) -> NotebookNode:
