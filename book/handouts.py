@@ -6,6 +6,7 @@ the course. Colab reads them from the branch of the repository that holds the pu
 """
 
 import copy
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -62,10 +63,24 @@ def for_colab(notebook: NotebookNode, root: Path) -> NotebookNode:
         branch=branch(settings),
     )
     shown: NotebookNode = copy.deepcopy(notebook)
+    for cell in shown.cells:
+        if cell.cell_type == "markdown":
+            cell.source = _with_addresses(cell.source, settings)
     code = (i for i, cell in enumerate(shown.cells) if cell.cell_type == "code")
     first = next(code, len(shown.cells))
     shown.cells.insert(first, nbformat.v4.new_code_cell(source, id="install-the-course"))
     return shown
+
+
+def _with_addresses(prose: str, settings: dict[str, Any]) -> str:
+    """Return prose whose links to other notebooks and pages lead to where Colab finds them."""
+    prose = re.sub(
+        r"\]\((\d\d_\w+)\.ipynb\)",
+        lambda found: f"]({colab_address(settings, f'notebooks/{found[1]}')})",
+        prose,
+    )
+    source = f"{settings['github'].rstrip('/')}/blob/{branch(settings)}"
+    return prose.replace("](../book/", f"]({source}/book/")
 
 
 def branch(settings: dict[str, Any]) -> str:

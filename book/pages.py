@@ -27,6 +27,7 @@ from book.contents import ROOT
 from tools.notebooks.minutes import FURTHER
 
 _TABLE = re.compile(r"<!-- table: (\w+) -->")
+_NOTEBOOK = re.compile(r'(<a href="\d\d_\w+)\.ipynb"')
 
 
 def all_pages(edition: str) -> dict[str, bytes]:
@@ -57,6 +58,7 @@ def _page(
             line = facts.told(about[Path(file).name[:2]], Path(file).name)
             shown.cells[0].source = facts.below_title(shown.cells[0].source, line)
             for cell in shown.cells:
+                _lead_to_pages(cell)
                 if FURTHER in cell.metadata.get("tags", []):
                     cell.source = f"{{.further}}\n{cell.source}"  # a class: further.js folds it
             return str(nbformat.writes(shown))
@@ -78,6 +80,16 @@ def letters() -> str:
     first = {make_id(term)[:1].upper(): make_id(term) for term in reversed(terms)}
     links = [f'<a href="#term-{first[letter]}">{letter}</a>' for letter in sorted(first)]
     return f'<nav class="letters" aria-label="Letters">{" ".join(links)}</nav>'
+
+
+def _lead_to_pages(cell: NotebookNode) -> None:
+    """Change links that lead to files of the repository into links to the site's pages."""
+    if cell.cell_type == "markdown":
+        cell.source = cell.source.replace("](../book/", "](../")  # `book` is the site's top
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        if "text/html" in data:
+            data["text/html"] = _NOTEBOOK.sub(r'\1.html"', data["text/html"])
 
 
 def _notebook(file: str, edition: str) -> NotebookNode:

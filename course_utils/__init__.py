@@ -6,10 +6,8 @@ import importlib
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to load than everything else here
 if TYPE_CHECKING:
-    from course_utils.answers.parts import yours
     from course_utils.conversation.opening import chat
-    from course_utils.disputes import dispute
-    from course_utils.learner import check, hint, mine, progress, review, solution
+    from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
     from course_utils.widgets import heatmap
 
 __all__ = [
@@ -20,9 +18,7 @@ __all__ = [
 _HOME = dict.fromkeys(__all__, "course_utils.learner")
 _HOME |= {
     "chat": "course_utils.conversation.opening",
-    "dispute": "course_utils.disputes",
     "heatmap": "course_utils.widgets",
-    "yours": "course_utils.answers.parts",
 }
 
 

@@ -1,6 +1,7 @@
-"""The calls of a learner: check, hint, solution, progress, review, mine.
+"""The calls of a learner, which every chapter imports in one line.
 
-`yours` is in own/parts.py, `dispute` in disputes.py. A misspelt name gets a card, not a traceback.
+`yours` is in answers/parts.py, `dispute` in disputes.py. A misspelt name gets a card, not a
+traceback.
 """
 
 import os
@@ -9,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from course_utils.answers import kept
+from course_utils.answers.parts import yours
 from course_utils.checking.errors import PlainValueError, brief
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.judge import judge
@@ -16,12 +18,14 @@ from course_utils.checking.progress import Journal
 from course_utils.checking.report import Report
 from course_utils.checking.reviewing import DAYS, due
 from course_utils.checking.settings import session
-from course_utils.disputes import remember
+from course_utils.disputes import dispute, remember
 from course_utils.exercises import all_exercises, find, places
 from course_utils.grading.apart import graded_otherwise
-from course_utils.notes import NOTHING, Note, asked_for, misused
+from course_utils.notes import NOTHING, Note, asked_for, helped, misused
 from course_utils.overview import Overview, Row
-from course_utils.sources import MARK, exercise_cells
+from course_utils.sources import MARK, exercise_places
+
+__all__ = ["check", "dispute", "hint", "mine", "progress", "review", "solution", "yours"]
 
 
 def check(exercise: Any = None, answer: Any = NOTHING) -> Report:
@@ -49,7 +53,7 @@ def check(exercise: Any = None, answer: Any = NOTHING) -> Report:
         remember(report, answer, before)
         named = list(report.misconceptions)
         Journal().add("check", exercise, status=report.status, misconceptions=named)
-    return report
+    return helped(report)
 
 
 def _verdict(found: Exercise, answer: Any) -> Report:
@@ -99,11 +103,11 @@ def solution(exercise: str | None = None, anyway: bool = False) -> Note:
             f'`hint("{found.name}")` helps. To read the solution all the same: '
             f'`solution("{found.name}", anyway=True)`.',
         )
-    cell = exercise_cells().get(found.name)
-    if cell is None:
+    place = exercise_places().get(found.name)
+    if place is None:
         where = "the folder solutions/ of the course"
         return Note("The solution is not here", found.name, f"It is in {where}.")
-    lines = [line for line in cell.splitlines() if not MARK.match(line)]
+    lines = [line for line in place.cell.splitlines() if not MARK.match(line)]
     return Note("One solution among several", found.name, "", "\n".join(lines).strip())
 
 
@@ -117,9 +121,16 @@ def progress(chapter: int | None = None) -> Overview:
     if not chosen:
         known = sorted({e.chapter for e in all_exercises()})
         raise PlainValueError(f"chapter must be one of {known}, got {chapter}")
-    states = Journal().states()
-    rows = (Row(e.chapter, e.name, states.get(e.name, "not attempted"), e.minutes) for e in chosen)
-    return Overview(tuple(rows))
+    states, places = Journal().states(), exercise_places()
+    further = {name for name, place in places.items() if place.further}
+    return Overview(
+        tuple(
+            Row(
+                e.chapter, e.name, states.get(e.name, "not attempted"), e.minutes, e.name in further
+            )
+            for e in chosen
+        )
+    )
 
 
 def review(most: int = 3) -> Note:

@@ -41,7 +41,7 @@ from pathlib import Path
 
 import torch
 
-from course_utils import check, dispute, hint, mine, progress, review, solution, yours
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 
 # This page only shows how things work: what happens here is not kept as your progress.
 os.environ["ATTENTION_COURSE_PROGRESS"] = str(Path(tempfile.mkdtemp(), "progress.jsonl"))

@@ -59,10 +59,11 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from tqdm import tqdm
 
-from course_utils import check, data, hint, measure, models, plotting, yours
+from course_utils import data, measure, models, plotting
 from course_utils.attention import context_vector as average
 from course_utils.attention import dot_score, stable_softmax
 from course_utils.data import END, FIRST_SYMBOL, PAD, START, repeat_pairs
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import train_seq2seq, write_all
 from course_utils.widgets import length_explorer
 
@@ -1170,7 +1171,13 @@ r"""
 r"""
 4. The first symbol's gradient falls exponentially with length before training; after training it arrives. The collapse remains, so vanishing gradients alone do not explain it.
 5. Recurrent steps wait for each other, with attention or without: n + m of them, whatever the batch.
+"""
 
+# %% tags=["remove-cell"]
+progress(1)
+
+# %% [markdown]
+"""
 **Next**: chapter 02 finds the weights: additive and multiplicative attention, on dates.
 """
 

@@ -53,17 +53,8 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from tqdm import tqdm
 
-from course_utils import (
-    attention,
-    check,
-    data,
-    hint,
-    matrix_plotting,
-    measure,
-    models,
-    plotting,
-    yours,
-)
+from course_utils import attention, data, matrix_plotting, measure, models, plotting
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.widgets import alignment_explorer, look_stepper
 
 plotting.use_style()
@@ -1351,7 +1342,13 @@ r"""
 4. Keys are projected once. That saves a factor of 46 at 50 positions and 257 at 512. After it the additive score costs 10 times the dot product at text C's sizes, 1.67 times on equal terms, and the ratio falls with length. What remains is the hidden layer of all pairs in memory.
 5. Padding that is not hidden takes weight, and the longer the longest text in the batch, the more it takes.
 6. Attention in the right place is no proof of a right answer.
+"""
 
+# %% tags=["remove-cell"]
+progress(2)
+
+# %% [markdown]
+"""
 **Next**: chapter 03 keeps the cheapest of these scores and asks what goes wrong when it gets wide.
 """
 

@@ -48,8 +48,9 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
-from course_utils import attention, check, heatmap, hint, matrix_plotting, measure, plotting, yours
+from course_utils import attention, heatmap, matrix_plotting, measure, plotting
 from course_utils.data import character_text, encode
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import next_character_loss, train_character_model
 from course_utils.widgets import scale_explorer
 
@@ -1632,7 +1633,13 @@ r"""
 r"""
 4. Training suffers when a head is sure before it has learned where to look: with scores that start large, or that large steps make large. A small start with small steps needs no scale at moderate widths; wide heads need it anyway, and it costs nothing. Attention takes $2LS(d_k + d_v)$ operations and $LS$ weights per head, sequence and layer; the projections cost more until $n = 2d$.
 5. The backward pass is four lines; only the last contains the scale.
+"""
 
+# %% tags=["remove-cell"]
+progress(3)
+
+# %% [markdown]
+"""
 **Next**: chapter 04 asks where queries, keys and values come from, and why there are three of them.
 """
 

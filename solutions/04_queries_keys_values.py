@@ -43,7 +43,8 @@ from matplotlib import pyplot as plt
 from torch import nn
 from torch.nn import functional as F
 
-from course_utils import attention, check, hint, matrix_plotting, measure, plotting, yours
+from course_utils import attention, matrix_plotting, measure, plotting
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.training import descend
 from course_utils.widgets import projection_toy
 
@@ -1117,7 +1118,13 @@ r"""
 # %% [markdown]
 r"""
 4. The projections hold $H d_{model}(2d_k + d_v)$ numbers: in BERT-base 1,769,472 per layer, 19.4% of the model. At 512 tokens they are 56% of attention's operations and 22.5% of the layer's; $QK^\top$ and $AV$ pass them at $1.5\,d$ tokens.
+"""
 
+# %% tags=["remove-cell"]
+progress(4)
+
+# %% [markdown]
+"""
 **Next**: chapter 05 puts several heads side by side.
 """
 

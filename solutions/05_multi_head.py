@@ -40,7 +40,8 @@ from torch.nn import functional as F
 from torch.utils.benchmark import Timer
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, matrix_plotting, measure, plotting, yours
+from course_utils import attention, matrix_plotting, measure, plotting
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.training import descend
 from course_utils.widgets import head_grid
 
@@ -1336,10 +1337,16 @@ r"""
 5. Ablation: zero a head before $W^O$ and measure. Ours took one question each; of eight, four could go.
 """
 
+# %% tags=["remove-cell"]
+progress(5)
+
+# %% [markdown]
+"""
+**Next**: chapter 06 builds the masks, and finds out what happens when one leaks.
+"""
+
 # %% [markdown]
 r"""
-**Next**: chapter 06 builds the masks, and finds out what happens when one leaks.
-
 ## Go further
 
 - Vaswani et al. (2017), section 3.2.2: multi-head attention.

@@ -51,8 +51,9 @@ from torch.nn.attention.bias import causal_lower_right
 from torch.nn.attention.flex_attention import create_block_mask, create_mask
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, matrix_plotting, measure, plotting, yours
+from course_utils import attention, matrix_plotting, measure, plotting
 from course_utils.data import character_text, decode, random_windows
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import SmallTransformer
 from course_utils.models.training import descend
 from course_utils.positions import alibi_bias
@@ -1905,7 +1906,13 @@ r"""
 5. A dense mask saves no operation. Rules do, if code skips what they hide: `mask_mod` and BlockMask.
 
 Shapes: `(L, S)`, `(H, L, S)`, or `(B, 1, 1, S)` and `(B, 1, L, S)` with the axis for heads. A mask for each sequence without that axis runs for some batch sizes and is wrong.
+"""
 
+# %% tags=["remove-cell"]
+progress(6)
+
+# %% [markdown]
+"""
 **Next**: chapter 07 asks how a model knows where a token stands. A causal mask already tells it a little.
 """
 

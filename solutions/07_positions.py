@@ -45,18 +45,9 @@ from matplotlib import pyplot as plt
 from torch import nn
 from tqdm import tqdm
 
-from course_utils import (
-    attention,
-    check,
-    hint,
-    matrix_plotting,
-    measure,
-    models,
-    plotting,
-    positions,
-    yours,
-)
+from course_utils import attention, matrix_plotting, measure, models, plotting, positions
 from course_utils.data import character_text
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.gpt.named_schemes import TRAINED
 from course_utils.widgets import extrapolation_explorer, rope_clock
 
@@ -1845,7 +1836,13 @@ r"""
 r"""
 4. PI slows all pairs, NTK-aware changes the base, YaRN slows only slow pairs and sharpens the scores.
 5. Trained short and tested long, vectors clipped below the trained length (Shaw, DeBERTa), a window and ALiBi's fading stay as good as they were, or nearly so; sines and learned tables fail at once, RoPE soon, YaRN late. Copying ranks them differently from text: PI falls to chance, and ALiBi was never exact.
+"""
 
+# %% tags=["remove-cell"]
+progress(7)
+
+# %% [markdown]
+"""
 **Next**: chapter 08 asks what attention costs when texts are long, and which pairs can be left out.
 """
 

@@ -51,7 +51,8 @@ from matplotlib import pyplot as plt
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, plotting, yours
+from course_utils import attention, measure, plotting
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import RecallModel, judge_recall, recall_batch, train_recall
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import variant_explorer
@@ -2204,7 +2205,13 @@ r"""
 """
 4. Shared heads recalled everything; with very few bytes per token a latent vector recalled more than narrow shared heads. A window forgets what lies before it; a kernel what exceeds its state; random features and mixtures fail where attention is sharp.
 5. A table without an experiment is an opinion.
+"""
 
+# %% tags=["remove-cell"]
+progress(8)
+
+# %% [markdown]
+"""
 **Next**: chapter 09 keeps attention exact, and makes it cheap by never storing the table.
 """
 

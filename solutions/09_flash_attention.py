@@ -51,12 +51,13 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, plotting, yours
+from course_utils import attention, measure, plotting
 from course_utils.attention.tiled.flash import kernels as flash_kernels
 from course_utils.attention.tiled.flash import mods as flash_mods
 from course_utils.attention.tiled.flash.flash import flash_attention
 from course_utils.attention.tiled.flash.launch import gpu_tilings
 from course_utils.attention.tiled.flash.spans import count_tiles, visible_spans
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.triton_interpreter import tl  # None where Triton does not exist
 from course_utils.widgets import tile_stepper
 
@@ -1742,7 +1743,13 @@ r"""
 4. The backward pass makes each tile of weights again from lse. Without that, autograd keeps all tiles, and memory grows with $n^2$ as before.
 5. Traffic is inversely proportional to the memory on the chip: $O(n^2d^2/M)$. With queries outside, nothing but results is written.
 6. A kernel is that loop, as one program for each block of queries. Its speed is a property of a device, a length and a baseline: measure, and record all of it.
+"""
 
+# %% tags=["remove-cell"]
+progress(9)
+
+# %% [markdown]
+"""
 **Next**: chapter 10 generates text one token at a time, where one query meets a long cache and no tile of queries is left.
 """
 

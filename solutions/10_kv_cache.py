@@ -48,18 +48,11 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, models, plotting, yours
+from course_utils import attention, measure, models, plotting
 from course_utils.attention import BlockPool, KVCache, PagedCache, QuantizedCache, RollingCache
 from course_utils.data import character_text
-from course_utils.models import (
-    GPT,
-    GivenCache,
-    GivenPositions,
-    ModelCache,
-    generate,
-    left_pad,
-    stream_tokens,
-)
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
+from course_utils.models import GPT, GivenCache, GivenPositions, ModelCache, generate, left_pad
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import decode_stepper, speculation_explorer
 
@@ -688,10 +681,10 @@ r"""
 written = torch.randint(512, (1, 256), generator=generator)
 
 
-def one_by_one(progress=iter):
+def one_by_one(bar=iter):
     """Read all tokens, one at a time."""
     cache = model.new_cache(1)
-    for token in progress(written.unbind(dim=1)):
+    for token in bar(written.unbind(dim=1)):
         model(token[:, None], cache)
 
 
@@ -910,7 +903,7 @@ prompt = text.tokenizer.encode("The statement")[None]
 draw = {"temperature": 0.5, "top_p": 0.9, "generator": torch.Generator().manual_seed(4)}
 print("The statement", end="")
 with torch.no_grad():
-    for token in stream_tokens(gpt, prompt, 60, **draw):
+    for token in models.stream_tokens(gpt, prompt, 60, **draw):
         print(text.tokenizer.decode(token.tolist()), end="", flush=True)
 print("\n\n--- greedy ---")
 likeliest = generate(gpt, prompt, 40, temperature=0)
@@ -2093,7 +2086,13 @@ r"""
 r"""
 4. A window forgets, and works beyond the length of training. Pages waste less than one block per text, and share prompts. int8 with a scale per token hardly changes the loss here, and its gain is memory.
 5. Caches fail silently: dropped tokens, a mask aligned to the top left, positions that start again, state from another prompt. One test finds them all: read in pieces, and compare with no cache.
+"""
 
+# %% tags=["remove-cell"]
+progress(10)
+
+# %% [markdown]
+"""
 **Next**: chapter 11 builds the whole Transformer.
 """
 

@@ -55,8 +55,9 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, data, hint, measure, models, plotting, yours
+from course_utils import attention, data, measure, models, plotting
 from course_utils.data import END, PAD, START
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.matrix_plotting import weight_map
 from course_utils.models import EncoderLayer, Written
 from course_utils.positions import sinusoidal_encoding
@@ -806,11 +807,11 @@ def copy_layer(own, other):
     pairs = [(own.attention, other.self_attn)]
     if hasattr(own, "cross"):
         pairs.append((own.cross, other.multihead_attn))
-    for mine, theirs in pairs:
+    for ours, theirs in pairs:
         weights, biases = theirs.in_proj_weight.chunk(3), theirs.in_proj_bias.chunk(3)
-        for part, weight, bias in zip((mine.q, mine.k, mine.v), weights, biases, strict=True):
+        for part, weight, bias in zip((ours.q, ours.k, ours.v), weights, biases, strict=True):
             part.weight.data, part.bias.data = weight.detach(), bias.detach()
-        mine.o.load_state_dict(theirs.out_proj.state_dict())
+        ours.o.load_state_dict(theirs.out_proj.state_dict())
     own.feed_forward.up.load_state_dict(other.linear1.state_dict())
     own.feed_forward.down.load_state_dict(other.linear2.state_dict())
 
@@ -819,22 +820,22 @@ def copy_layer(own, other):
 course = SimpleNamespace(**vars(attention) | vars(models), sinusoidal_encoding=sinusoidal_encoding)
 torch.manual_seed(0)
 theirs = models.Transformer(20, 14, d_model=64, num_heads=4, num_layers=(2, 2)).double()
-mine = DateTransformer(course, 20, 14, layers=2).double()
-stacks = (mine.readers, theirs.encoder["layers"]), (mine.writers, theirs.decoder["layers"])
+ours = DateTransformer(course, 20, 14, layers=2).double()
+stacks = (ours.readers, theirs.encoder["layers"]), (ours.writers, theirs.decoder["layers"])
 for stack in stacks:
     for own, other in zip(*stack, strict=True):
         copy_layer(own, other)
 tables = theirs.source_positions.table, theirs.target_positions.table
-mine.places = nn.ParameterList([table.weight for table in tables])
-mine.source, mine.target, mine.out = theirs.source_token, theirs.target_token, theirs.out
+ours.places = nn.ParameterList([table.weight for table in tables])
+ours.source, ours.target, ours.out = theirs.source_token, theirs.target_token, theirs.out
 
 # %%
 source, target = (torch.randint(3, 14, (3, n), generator=generator) for n in (9, 6))
 source[0, 6:], target[1, 4:] = PAD, PAD
 with torch.no_grad():
-    away = (mine(source, target) - theirs(source, target)).abs().max()
+    away = (ours(source, target) - theirs(source, target)).abs().max()
 print(f"scores apart by less than 1e-13: {away < 1e-13}")
-for name, both in (("this page", mine), ("the package", theirs)):
+for name, both in (("this page", ours), ("the package", theirs)):
     print(f"{name:11} {sum(part.numel() for part in both.parameters()):,} parameters")
 
 # %% [markdown]
@@ -1580,7 +1581,13 @@ r"""
 r"""
 4. A decoder needs two tests: does a gradient reach the memory, and does the future not reach the past? A leak makes the training loss *better*, and the writing useless.
 5. On dates a GRU is ahead after as many steps, and after three times as many the Transformer is nearly level. Its training step is faster, up to eight times on long texts: positions do not wait, and its scores are cheaper. One stack becomes BERT, GPT or a prefix model by its mask. A beam corrects search errors, and most errors are the model's.
+"""
 
+# %% tags=["remove-cell"]
+progress(11)
+
+# %% [markdown]
+"""
 **Next**: chapter 12 asks how it is trained, and counts what that costs.
 """
 
@@ -1591,7 +1598,7 @@ r"""
 - Vaswani et al. (2017): the model, sections 3 and 5.4.
 - Xiong et al. (2020): where the norm stands, and why warm-up was needed.
 - Ba et al. (2016): LayerNorm. Zhang and Sennrich (2019): RMSNorm.
-- Hendrycks and Gimpel (2016): GELU. Shazeer (2020): gates. OLMo team (2024), Gemma team (2024): norms of what a part gives.
+- Hendrycks and Gimpel (2016): GELU. Shazeer (2020): gates. OLMo Team (2024), Gemma Team (2024): norms of what a part gives.
 - Press and Wolf (2017): tying. Glorot and Bengio (2010): a balanced start.
 - Cheng et al. (2016), Parikh et al. (2016): intra-attention.
 - Radford et al. (2018, 2019), Devlin et al. (2019), Raffel et al. (2020), Wang et al. (2021): GPT, GPT-2, BERT, T5, CodeT5.

@@ -49,8 +49,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, models, plotting, yours
+from course_utils import attention, measure, models, plotting
 from course_utils.data import DateTokens, character_text, random_windows, sample_dates
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.live_curve import LiveCurve
 from course_utils.models import DeepStack, EncoderLayer, Transformer
 from course_utils.widgets import budget_explorer
@@ -1400,10 +1401,10 @@ def draw_width(axes, x, y, width, at, style="-"):
 sweep = []
 curves = {}
 for width in WIDTHS:
-    progress = partial(bar, desc=f"width {width:2}")
+    its_bar = partial(bar, desc=f"width {width:2}")
     curves[width] = []
     sweep += models.train_at_width(
-        help_text, width, READ_AT, seed=0, progress=progress, watch=curves[width].append
+        help_text, width, READ_AT, seed=0, progress=its_bar, watch=curves[width].append
     )
 axes = plotting.new_figure("Wider models end lower", "step", "training loss (nats)")
 for width, losses in curves.items():
@@ -1767,7 +1768,13 @@ r"""
 r"""
 3. $12\,d^2$ parameters per plain layer, and nearly every published size to the last one. $6ND$ operations, and a few percent more. 16 bytes per parameter with Adam, in either precision.
 4. A law fits losses to a few percent and predicts the next budget roughly. Its constants depend on what is counted, on rounding and on who fits; three answers for one budget are normal.
+"""
 
+# %% tags=["remove-cell"]
+progress(12)
+
+# %% [markdown]
+"""
 **Next**: chapter 13 asks what attention's weights show, and what they do not.
 """
 

@@ -50,9 +50,10 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, interpretability, measure, plotting, yours
+from course_utils import attention, interpretability, measure, plotting
 from course_utils.data.repeated import repeated_segments
 from course_utils.data.two_languages import Documents, draw_documents, plant_cue
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.matrix_plotting import colour_key, weight_map
 from course_utils.models.tasks import induction, other_weights
 from course_utils.models.tasks.head_values import head_values
@@ -66,9 +67,8 @@ plotting.use_style()
 torch.set_num_threads(1)
 torch.set_printoptions(precision=3, sci_mode=False, linewidth=100)
 bar = partial(tqdm, ncols=70, mininterval=1, file=sys.stdout)
-heads_record, induction_record, rankings_record = (
-    measure.read_record(f"chapter_13_{name}") for name in ("heads", "induction", "rankings")
-)
+recorded = ("chapter_13_heads", "chapter_13_induction", "chapter_13_rankings")
+heads_record, induction_record, rankings_record = map(measure.read_record, recorded)
 
 # %% [markdown]
 r"""
@@ -1965,10 +1965,16 @@ r"""
 5. Row sums, entropy, `leaks_future` and gradients each find some faults. Attended padding escapes all of them.
 """
 
+# %% tags=["remove-cell"]
+progress(13)
+
+# %% [markdown]
+"""
+**Next**: chapter 14 lets pictures attend, and one sequence read another.
+"""
+
 # %% [markdown]
 r"""
-**Next**: chapter 14 lets pictures attend, and one sequence read another.
-
 ## Go further
 
 - Abnar and Zuidema (2020): rollout and flow.

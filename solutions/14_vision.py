@@ -52,9 +52,10 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, interpretability, measure, models, plotting, yours
+from course_utils import attention, interpretability, measure, models, plotting
 from course_utils.data.digit_scenes import caption
 from course_utils.data.digits import load_digits, shifted
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.tasks import captions, digit_training, dots, pair_training
 from course_utils.models.vision.detection import Detector
 from course_utils.models.vision.two_towers import mean_of
@@ -66,10 +67,8 @@ torch.set_num_threads(1)
 torch.set_printoptions(precision=2, sci_mode=False, linewidth=88)
 bar = partial(tqdm, ncols=70, mininterval=1, file=sys.stdout)
 digits = load_digits()
-recorded = ("digits", "dots", "detection", "pairs")
-digits_record, dots_record, detection_record, pairs_record = (
-    measure.read_record(f"chapter_14_{name}") for name in recorded
-)
+recorded = ("chapter_14_digits", "chapter_14_dots", "chapter_14_detection", "chapter_14_pairs")
+digits_record, dots_record, detection_record, pairs_record = map(measure.read_record, recorded)
 
 
 # %%
@@ -1535,7 +1534,13 @@ r"""
 4. The contrastive loss is two cross-entropies over one table of cosines. A gated cross-attention layer begins as the identity: at the start it cannot spoil what it is added to.
 5. Two towers store every vector beforehand and compare by dot products; fusion can store what its encoders make, and runs what crosses once for every pair. A single stream is a language model over two kinds of tokens. In cross-attention, what is being written asks.
 6. A non-local block is attention without a scale, and with a residual. Elsewhere: ask what the token is, what the position is, and what the mask.
+"""
 
+# %% tags=["remove-cell"]
+progress(14)
+
+# %% [markdown]
+"""
 **Next**: chapter 15 asks why attention works.
 """
 

@@ -38,7 +38,8 @@ from sklearn.datasets import load_digits
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, plotting, yours
+from course_utils import attention, measure, plotting
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.tasks.induction import induction_model, later_copies_right, train_induction
 from course_utils.positions import is_permutation_equivariant
 from course_utils.widgets import hopfield_landscape
@@ -1410,7 +1411,13 @@ r"""
 r"""
 4. One layer compares pairs; to match what stood *before* a key takes two. One token's weight falls like $1/n$ where scores are bounded; a norm can magnify what is left. What a model cannot learn to answer at once it may learn to write in steps.
 5. "Universal" means: constant width, growing depth, continuous functions on a compact set. It says nothing about learning, size or other lengths. Few connections are enough for a stack; it pays to open a citation.
+"""
 
+# %% tags=["remove-cell"]
+progress(15)
+
+# %% [markdown]
+"""
 **Next**: chapter 16 turns to long texts.
 """
 

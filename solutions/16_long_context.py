@@ -41,8 +41,9 @@ from time import perf_counter, sleep
 import torch
 from torch.nn import functional as F
 
-from course_utils import attention, check, data, distributed, hint, measure, models, plotting, yours
+from course_utils import attention, data, distributed, measure, models, plotting
 from course_utils.distributed import faults, head_jobs, jobs
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.positions import RotaryPositions
 from course_utils.widgets import ring_stepper
 
@@ -316,13 +317,13 @@ def ring_attention(query, key, value, begin, rank, world_size):
     """Return a rank's rows of causal attention over the tokens of all ranks."""
     ### BEGIN SOLUTION: For each block: begin to hand it on, say where it stands, add it, finish.
     place = torch.arange(query.shape[2])
-    mine = rank * len(place) + place
+    own = rank * len(place) + place
     found = torch.zeros_like(value), query.new_full(query.shape[:3], -torch.inf)
     for step in range(world_size):
         if step < world_size - 1:
             finish = begin(key, value)
         theirs = (rank - step) % world_size * len(place) + place
-        block = (query, key, value, mine, theirs)
+        block = (query, key, value, own, theirs)
         found = distributed.ring_attention_step(*found, *block)
         if step < world_size - 1:
             key, value = finish()
@@ -1342,9 +1343,9 @@ def ring_of(schedule, step):
     return attend
 
 
-def on_ranks(mine, given):
+def on_ranks(attend, given):
     """Send a ring attention to four processes; return the whole text's output."""
-    return torch.cat(distributed.run_ranks(jobs.learner_job, 4, mine, given), dim=2)
+    return torch.cat(distributed.run_ranks(jobs.learner_job, 4, attend, given), dim=2)
 
 
 # %%
@@ -1391,7 +1392,13 @@ r"""
 r"""
 4. At a million tokens attention is nearly all of the arithmetic, and the cache is larger than the model. No table of $n^2$ is stored. A new token asks a split cache: one output and one lse per head come from each rank.
 5. A stream keeps a window and sinks, rotated by place. One global layer among local ones restores recall here. A memory is first searched, then read.
+"""
 
+# %% tags=["remove-cell"]
+progress(16)
+
+# %% [markdown]
+"""
 **Next**: chapter 17 replaces the cache with a state.
 """
 

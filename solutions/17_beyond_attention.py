@@ -46,7 +46,8 @@ from matplotlib import pyplot as plt
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, plotting, yours
+from course_utils import attention, measure, plotting
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.tasks import expert_task
 from course_utils.models.tasks.expert_task import Experts, ExpertTask
 from course_utils.models.tasks.recall import RecallModel, judge_recall, train_recall
@@ -1452,7 +1453,13 @@ r"""
 r"""
 4. A mixture is sparse only if the gates are. Without a balance loss some experts of a top-1 router stay idle; with too much of it the task suffers.
 5. A published stack is a list of layers: count them. A claim without task, size and budget cannot be checked.
+"""
 
+# %% tags=["remove-cell"]
+progress(17)
+
+# %% [markdown]
+"""
 **Next**: chapter 18 takes claims apart.
 """
 

@@ -50,8 +50,9 @@ from time import process_time
 import torch
 from torch.nn import functional as F
 
-from course_utils import attention, check, claims, clinic, hint, measure, plotting, positions, yours
+from course_utils import attention, claims, clinic, measure, plotting, positions
 from course_utils.clinic import from_records, guide, published, small_models, symptoms
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.widgets import claim_ledger
 
 plotting.use_style()
@@ -293,9 +294,9 @@ KINDS = {
 by_hand = collections.Counter(kind for claim in amiss for kind in claim["kind"])
 print(f"by hand, of {len(amiss)}{'':48} the sieve's, and right")
 for name, count in by_hand.most_common():
-    mine = [claim for claim in amiss if sieved(claim)[0] == name]
-    right = sum(name in claim["kind"] for claim in mine)
-    print(f"{count:4}  {name:10} {KINDS[name]:47} {len(mine):4} {right:4}")
+    caught = [claim for claim in amiss if sieved(claim)[0] == name]
+    right = sum(name in claim["kind"] for claim in caught)
+    print(f"{count:4}  {name:10} {KINDS[name]:47} {len(caught):4} {right:4}")
 number = sum(bool({"figure", "term", "whole"} & set(claim["kind"])) for claim in amiss)
 print(f"{number} claims are about a number: a figure, a term left out, or one for all")
 
@@ -1123,6 +1124,14 @@ r"""
 5. A date has a citation; what has none is not known. A count needs a definition, and a look at what was counted.
 """
 
+# %% tags=["remove-cell"]
+progress(18)
+
+# %% [markdown]
+"""
+**Next**: chapter 19 runs a released model on what you have written. Or take a text on attention that you trust, pick five of its sentences, and start a ledger of your own.
+"""
+
 # %% [markdown]
 r"""
 ## Go further
@@ -1131,8 +1140,6 @@ r"""
 - Sculley et al. (2018): what a claim of progress owes its reader.
 - Hassan et al. (2018), Läubli et al. (2018), Toral et al. (2018): a claim of parity, and two answers.
 - Claessen and Hughes (2000): tests as laws, with inputs that a machine draws.
-
-There is no next chapter. Take a text on attention that you trust, pick five of its sentences, and start a ledger of your own.
 """
 
 # %% [markdown]

@@ -50,9 +50,10 @@ import matplotlib.pyplot as plt
 import torch
 from torch.nn import functional as F
 
-from course_utils import check, data, hint, measure, models, plotting, positions, yours
+from course_utils import chat, data, measure, models, plotting, positions
 from course_utils.attention import causal_mask, grouped_query_attention
 from course_utils.data import byte_level
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import generate, released, rms_norm
 from course_utils.models.released import gguf_file, gguf_model
 from course_utils.positions import rope_interleaved, rope_split_halves
@@ -1489,6 +1490,14 @@ r"""
 - One token costs what reading all weights costs; several at once cost little more.
 
 Not known here: what rounding to four bits cost this model, since its original weights are not in the file.
+"""
+
+# %% tags=["remove-cell"]
+progress(19)
+
+# %% [markdown]
+"""
+**Next**: chapter 20 opens this model and looks at what its heads do.
 """
 
 # %% [markdown]

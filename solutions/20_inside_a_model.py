@@ -46,13 +46,14 @@ import matplotlib.pyplot as plt
 import torch
 from torch.nn import functional as F
 
-from course_utils import check, data, hint, interpretability, measure, models, plotting, yours
+from course_utils import chat, data, interpretability, measure, models, plotting
 from course_utils.attention import causal_mask, masked_softmax, merge_heads
 from course_utils.interpretability import (
     effective_attention,
     induction_score,
     rank_correlation,
 )
+from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import released
 from course_utils.widgets import forward_pass, head_grid
 
@@ -1668,6 +1669,14 @@ r"""
 - Weights propose, runs decide. Composition scores found the head that feeds induction, and one that hardly does; copying scores are right only with what heads really read.
 
 Not shown here: that any of this holds in another model.
+"""
+
+# %% tags=["remove-cell"]
+progress(20)
+
+# %% [markdown]
+"""
+**That was the last chapter.** Talk to the model with `chat()`, or write again from memory what `review()` proposes.
 """
 
 # %% [markdown]

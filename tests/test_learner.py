@@ -9,9 +9,10 @@ import torch
 import course_utils
 from course_utils import check, dispute, hint, mine, progress, review, solution, sources
 from course_utils.checking.progress import Journal
-from course_utils.checking.report import NotPassedError
+from course_utils.checking.report import NotPassedError, Report
 from course_utils.checking.reviewing import Due, due
 from course_utils.exercises import find
+from course_utils.notes import helped
 from course_utils.overview import duration
 
 
@@ -141,7 +142,10 @@ def test_progress_knows_its_chapters() -> None:
 
 def test_progress_says_what_is_next_and_what_is_left() -> None:
     assert progress(1).next_row.name == "rnn_step"
-    total = sum(row.minutes for row in progress(3).rows)
+    minutes = {
+        further: sum(row.minutes for row in progress(3).rows if row.further == further)
+        for further in (False, True)
+    }
     first, second, *_ = progress(3).rows
     check(second.name, find(second.name).reference)
     seen = progress(3)
@@ -149,12 +153,18 @@ def test_progress_says_what_is_next_and_what_is_left() -> None:
     text = str(seen).splitlines()
     assert text[0] == "1 of 6 exercises passed"
     assert text[1] == f"Next: {seen.rows[2].name}, chapter 03, {seen.rows[2].minutes} minutes."
-    assert text[2] == f"Left: {duration(total - second.minutes)} of exercises."
-    assert text[4] == f"chapter 03: 1 of 6, {duration(total - second.minutes)} left"
+    core, further = duration(minutes[False] - second.minutes), duration(minutes[True])
+    assert text[2] == f"Left: {core} on the core path, {further} further."
+    title = "chapter 03 Write scaled dot-product attention"
+    assert text[4] == f"{title}: 1 of 6, {core} left, {further} further"
+    for row in seen.rows[2:]:
+        if not row.further:
+            check(row.name, find(row.name).reference)
+    assert progress(3).next_row.name == first.name, "what was left out comes before what is further"
+    check(first.name, find(first.name).reference)
+    assert progress(3).next_row.further
     for row in seen.rows[2:]:
         check(row.name, find(row.name).reference)
-    assert progress(3).next_row.name == first.name, "what was left out comes last"
-    check(first.name, find(first.name).reference)
     assert "Nothing is left to do here." in str(progress(3))
     assert progress(3).next_row is None
 
@@ -168,7 +178,34 @@ def test_the_card_of_progress_says_in_words_what_its_bars_show() -> None:
         rows = [row for row in seen.rows if row.chapter == chapter]
         assert f'aria-label="0 of {len(rows)} passed' in page
     assert 'title="softmax_jacobian: tried"' in page
-    assert page.count("<th scope=") == 3 + len(chapters)
+    assert page.count("<th scope=") == 5 + len(chapters)
+
+
+def test_titles_are_links_where_the_notebook_is_beside_the_reader_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "03_scaled_dot_product.ipynb").touch()
+    link = '<a href="03_scaled_dot_product.ipynb">03 Write scaled dot-product attention</a>'
+    for seen in (progress(), progress(3)):
+        assert link in seen._repr_html_()
+        assert seen._repr_html_().count("<a href=") == 1
+
+
+def test_without_the_sources_progress_has_no_titles_and_one_sum(monkeypatch) -> None:
+    monkeypatch.setattr(sources, "FOLDERS", ())
+    assert str(progress(3)).splitlines()[4].startswith("chapter 03: 0 of 6, 1 h 15 min left")
+
+
+def test_a_verdict_ends_with_the_call_that_helps_and_after_three_with_the_solution() -> None:
+    lines = [str(check("softmax_jacobian", torch.exp)).splitlines()[-1] for _ in range(3)]
+    first, third = 'When you are stuck: `hint("softmax_jacobian")`', lines.pop()
+    assert lines == [first, first]
+    assert third == f'{first}, and one way to write it: `solution("softmax_jacobian")`'
+    card = check("softmax_jacobian", torch.exp)._repr_html_()
+    assert card.endswith('write it: <code>solution("softmax_jacobian")</code></p></div>')
+    for status in ("passed", "not_attempted", "unknown"):
+        assert helped(Report("softmax_jacobian", status, "")).note is None
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,9 @@ The same source gives the same bytes. What a cell's header may carry:
 Each section gets its minutes below its heading (`notebook_minutes` has the formula); where the
 front has the line *Core path · further*, it becomes their sums, and the core path keeps its limits.
 
+The prose after the cell `progress(N)` says what is next and gets the links to the pages around it;
+papers named in *Go further* get theirs from the BibTeX (see `links`).
+
 Numbers that a sentence quotes can be marked (see `shown`); the marks are in no notebook, and
 --check looks each number up in the outputs.
 
@@ -45,7 +48,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools import shown
-from tools.notebooks.files import build, check, find_sources, stray
+from tools.notebooks.files import build, check, find_sources, sources_by_number, stray
+from tools.notebooks.links import REFERENCES, end_faults, with_links
 from tools.notebooks.minutes import with_minutes
 from tools.notebooks.rules import AskedOf, asked_twice, faults
 from tools.notebooks.run import NotebookError
@@ -76,7 +80,18 @@ def main(argv: Sequence[str] | None = None, asked_of: AskedOf = exercise_data) -
         if not any(_is_one(path, [name]) for path in sources):
             parser.error(f"no source solutions/NN_topic.py for {name!r}")
     chapters, broken = _read(root, chosen, asked_of)
-    made = [with_minutes(with_data(chapter, asked_of)) for chapter in chapters]
+    names = {number: path.stem for number, path in sources_by_number(root).items()}
+    bib = root / REFERENCES
+    references = bib.read_text(encoding="utf-8") if bib.exists() else ""
+    made = [
+        with_links(with_minutes(with_data(chapter, asked_of)), names, references)
+        for chapter in chapters
+    ]
+    broken += [
+        f"{chapter.file}:{line}: {says}"
+        for chapter in chapters
+        for line, says in end_faults(chapter, names)
+    ]
     if options.check:
         broken += [line for chapter in made for line in check(root, chapter)]
         broken += [line for chapter in chapters for line in shown.check(root, chapter)]

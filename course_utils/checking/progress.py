@@ -74,6 +74,12 @@ class Journal:
         """Count the events of a kind for an exercise."""
         return sum(e.get("event") == event and e["exercise"] == exercise for e in self.events())
 
+    def failed(self, exercise: str) -> int:
+        """Count the answers to an exercise that did not pass, untouched stubs left out."""
+        untold = ("passed", "not_attempted")
+        checks = (e for e in self.events() if e.get("event") == "check")
+        return sum(e["exercise"] == exercise and e.get("status") not in untold for e in checks)
+
     def attempted(self, exercise: str) -> bool:
         """Return whether anything but an untouched stub was ever checked."""
         return self.states().get(exercise, "not attempted") != "not attempted"

@@ -40,7 +40,7 @@ class Report:
         misconceptions: The names of the mistakes that were recognised: none, one, or two made
             together.
         case: What was special about the inputs on which it failed.
-        note: What else was noticed, though it decided nothing.
+        note: What else was noticed, though it decided nothing; and the calls that help.
         picture: What the answer returned there, with the cells that differ marked.
     """
 
@@ -90,7 +90,7 @@ class Report:
             title=f"{_MARKS.get(self.status, '✗')} {self.headline}",
             label=self.exercise,
             paragraphs=self.says.split("\n\n"),
-            small=list(filter(None, (self._seen, self.note))),
+            small=[self._seen, *(self.note or "").split("\n")],
             colour=_COLOURS.get(self.status, "#c05717"),
             below=self.picture.html() if self.picture else "",
         )
@@ -122,7 +122,7 @@ def card(
         parts.append(f'<p style="margin:0 0 .35em">{lines}</p>')
     if code:
         parts.append(f'<pre style="overflow-x:auto" tabindex="0">{html.escape(code)}</pre>')
-    for text in small or []:
+    for text in filter(None, small or []):
         parts.append(f'<p style="margin:0;font-size:.9em">{inline_html(text)}</p>')
     return "".join([*parts, below, "</div>"])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from course_utils.checking.errors import PlainKeyError
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.settings import judging
-from course_utils.sources import exercise_cells
+from course_utils.sources import exercise_places
 
 
 @functools.cache
@@ -22,7 +22,7 @@ def places() -> dict[str, str]:
         for path in sorted(Path(__file__).parent.glob("ch[0-9][0-9]_*/*.py"))
         if path.stem != "__init__"
     }
-    return {name: found[name] for name in {**exercise_cells(), **found} if name in found}
+    return {name: found[name] for name in {**exercise_places(), **found} if name in found}
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,16 @@ def test_colab_installs_the_course_before_the_first_code(repository: Path) -> No
     assert f"anywidget=={read_pins(ROOT)['anywidget']}" in code[0]
     assert "torch==" not in code[0]
     nbformat.validate(shown)
+
+
+def test_colab_s_links_lead_to_its_own_notebooks_and_to_the_repository(repository: Path) -> None:
+    notebook = nbformat.read(repository / "notebooks" / "03_scaled_dot_product.ipynb", 4)
+    shown = handouts.for_colab(notebook, repository)
+    prose = "\n".join(cell.source for cell in shown.cells if cell.cell_type == "markdown")
+    own = "https://colab.org/github/owner/name/blob/gh-pages/colab"
+    assert f"**Next**: [chapter 04]({own}/04_queries_keys_values.ipynb) " in prose
+    assert "[glossary](https://github.com/owner/name/blob/2026/book/glossary.md)" in prose
+    assert not re.search(r"\]\((?!https?:)[\w./]+\.(ipynb|md)\)", prose)
 
 
 def test_colab_s_cell_does_nothing_elsewhere(repository: Path) -> None:
