@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellAt, moved, stepFor } from "../../course_utils/widgets/cells.js";
-import { decimal, inBytes, inFlop, mulberry32, softmax } from "../../course_utils/widgets/numbers.js";
+import { decimal, mulberry32, softmax } from "../../course_utils/widgets/numbers.js";
 import * as plane from "../../course_utils/widgets/plane.js";
 import { escape, format, inkOn, make, mark, cividis, widget } from "../../course_utils/widgets/shared.js";
+import { count, inBytes, inFlop } from "../../course_utils/widgets/units.js";
 import { near, read, show } from "./dom.mjs";
 
 const cases = read("widget_cases.json");
@@ -44,6 +45,7 @@ test("numbers are short and never lose their sign or kind", () => {
 test("large numbers have their unit", () => {
   assert.deepEqual([999_900, 1_063_000_000, 3.14e23, 3.14e25].map(inFlop), ["1 Mflop", "1.06 Gflop", "314 Zflop", "3.14e4 Zflop"]);
   assert.deepEqual([1536, 2 ** 24, 2 ** 34].map(inBytes), ["1.5 KiB", "16 MiB", "16 GiB"]);
+  assert.deepEqual([174604259328, 999.9, 12].map(count), ["175 B", "1 k", "12"]);
 });
 
 test("text from outside cannot become markup", () => {

@@ -63,7 +63,7 @@ MORE: dict[str, Callable[[], list[Any]]] = {
         widgets.mask_playground(WORDS, on=["causal", "padding", "documents"])
     ],
     "VariantExplorer": lambda: [_times()],
-    "BudgetExplorer": lambda: [widgets.budget_explorer("Llama 3 8B", recompute=True)],
+    "CostExplorer": lambda: [widgets.cost_explorer("Llama 3 8B", recompute=True)],
     "DecodeStepper": lambda: [
         widgets.decode_stepper(kind=kind, step=10) for kind in ("window", "gqa")
     ],

@@ -179,11 +179,23 @@ DRIVES = {
         said.smallest_window,
         {"variant": "window", "window": 16},
     ),
+    "CostExplorer": Drive(
+        widgets.cost_explorer,
+        lambda _: [
+            press(lambda root: root.get_by_role("button", name="GPT-3", exact=True)),
+            press(lambda root: root.locator(".acw-presets").last.locator("button").first),
+        ],
+        said.parameters_of_gpt3,
+        {"d_model": 12288, "view": "parameters"},
+    ),
     "BudgetExplorer": Drive(
         widgets.budget_explorer,
-        lambda _: [pick("model", "GPT-3"), slide("budget (flop)", "End")],
-        said.largest_budget_beside_gpt3,
-        {"d_model": 12288, "budget": 27.0},
+        lambda _: [
+            press(lambda root: root.get_by_role("button", name="Chinchilla")),
+            slide("budget (flop)", "End"),
+        ],
+        said.largest_budget_beside_chinchilla,
+        {"run": "Chinchilla", "budget": 27.0},
     ),
     "DecodeStepper": Drive(
         widgets.decode_stepper,

@@ -17,7 +17,7 @@ from course_utils.measure import compute_optimal, kv_cache_bytes, read_record
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import look_stepper
 from course_utils.widgets.state_explorer.state_explorer import START
-from tests.widgets.budget_explorer import budget_explorer_cases
+from tests.widgets.cost_explorer import cost_explorer_cases
 from tests.widgets.explanation_graph import explanation_graph_cases
 from tests.widgets.forward_pass import forward_pass_cases
 from tests.widgets.hopfield_landscape import hopfield_landscape_cases
@@ -170,14 +170,23 @@ def smallest_window(widget: Any) -> list[str]:
     return [f"{4 * d_k * heads * pairs / 1e6:.3g} Mflop", f"{kept // 1024} KiB"]
 
 
-def largest_budget_beside_gpt3(widget: Any) -> list[str]:
+def parameters_of_gpt3(widget: Any) -> list[str]:
     """The presets are of the widget's own; what they come to is counted here."""
-    all_of_it = budget_explorer_cases.parameters(widget.presets["GPT-3"])
+    sizes = widget.presets["GPT-3"]
+    tables = sizes["vocab_size"] * sizes["d_model"]
+    all_of_it = cost_explorer_cases.parameters(sizes)
+    return [
+        f"{all_of_it / 1e9:.3g} B parameters",
+        f"token embedding\t{tables / 1e6:.3g} M\t{100 * tables / all_of_it:.2g}%",
+    ]
+
+
+def largest_budget_beside_chinchilla(widget: Any) -> list[str]:
     best, tokens, loss = compute_optimal(1e27, *widget.laws[widget.law])
     return [
-        f"parameters: {all_of_it:,}",
         f"{best / 1e12:.3g} T parameters and {tokens / 1e12:.3g} T tokens",
         f"loss {loss:.3f}",
+        "At Chinchilla's 70 B parameters",
     ]
 
 

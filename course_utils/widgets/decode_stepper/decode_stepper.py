@@ -53,7 +53,7 @@ def decode_stepper(
         kind: One of ``KINDS``.
         prompt: How many of the tokens are given at the start; at least one is left to predict.
         **sizes: Other traits: chunk, window, num_sinks, num_layers, num_heads, num_kv_heads, d_k,
-            bytes_per_element, step. Nine steps are taken at first, so that the cache holds something.
+            bytes_per_element, step; nine steps are taken where it is left out.
     """
     check_strings(tokens=tokens)
     if not 2 <= len(tokens) <= 64:
