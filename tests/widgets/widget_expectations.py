@@ -301,14 +301,14 @@ def thousand_calls_of_a_draft_that_says_one_token(widget: Any) -> list[str]:
         "target": list(widget.target), "draft": [0, 0, 0, 100, 0, 0, 0, 0], "gamma": 6,
         "seed": widget.seed, "from_target": True,
     }  # fmt: skip
-    counted = speculation_explorer_cases.counted(state, 1000)
+    counted = speculation_explorer_cases.counted(state, 1001)  # one call is played at first
     law = speculation_explorer_cases.long_run(state)
     wrote = np.array(counted["wrote"]) / counted["tokens"]
     apart = [np.abs(shares - np.array(widget.target) / 100).sum() / 2 for shares in
              (wrote, np.array(law["shares"]))]  # fmt: skip
-    share, per_call = counted["accepted"] / counted["judged"], counted["tokens"] / 1000
+    share, per_call = counted["accepted"] / counted["judged"], counted["tokens"] / 1001
     return [
-        "after 1000 calls",
+        "after 1001 calls",
         f"accepted, of those judged\t{share:.3f}\tΣ min(p, q) = {law['alpha']:.2f}",
         f"tokens per call\t{per_call:.3f}\t{law['perCall']:.3f}",
         f"distance from p\t{apart[0]:.3f}\t{apart[1]:.3f}",
