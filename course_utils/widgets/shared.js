@@ -13,14 +13,15 @@ export function colourScale(digits) {
 }
 
 /**
- * Every fifth of matplotlib's 256 viridis colours: lines between them are off by less than 1/255.
+ * The colours of weights, as in the figures: every fifth of matplotlib's 256 of cividis. Lines between them are off by
+ * at most 4/255, in the blue of the darkest.
  * @type {(t: number) => [number, number, number]} from 0 to 1, clipped, to red, green, blue up to 255
  */
-export const viridis = colourScale(
-  "44015446085c471063481769481d6f482475472a7a46307e453781433d844142873f48893d4e8a" +
-    "3a538b38598c355e8d33638d31688e2e6d8e2c718e2a768e297b8e27808e25848e23898e218e8d" +
-    "20928c1f978b1e9c891fa18821a58524aa8328ae802eb37c35b7793dbc7446c06f50c46a5ac864" +
-    "65cb5e70cf577cd25089d54895d840a2da37b0dd2fbddf26cae11fd8e219e5e419f1e51dfde725",
+export const cividis = colourScale(
+  "00224e002656002a5f002d68003070083370163770203a6f273e6e2e416d34456c3a486c3f4c6c" +
+    "444f6c49536c4e566c535a6d575d6d5c616e60646f656870696b716d6f727272747676767a7a78" +
+    "7e7d788381798885788d8878928c789690779b9476a09875a59c74aaa073afa471b5a86fbaac6d" +
+    "bfb06bc4b468c9b965cfbd62d4c15fdac65bdfca57e5cf52ead34cf0d846f6dd3ffce236fee838",
 );
 
 /** Black or white, whichever reads better on a colour: never under 4.58:1. */
@@ -31,7 +32,7 @@ export function inkOn(rgb) {
 
 /** Colour a cell of a table by a weight from 0 to 1. */
 export function heat(cell, weight) {
-  const colour = viridis(weight);
+  const colour = cividis(weight);
   cell.style.background = `rgb(${colour})`;
   cell.style.color = inkOn(colour);
 }

@@ -2,17 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cellAt, moved, stepFor } from "../../course_utils/widgets/cells.js";
-import { decimal, inBytes, inFlop, mulberry32, softmax } from "../../course_utils/widgets/numbers.js";
+import { decimal, mulberry32, softmax } from "../../course_utils/widgets/numbers.js";
 import * as plane from "../../course_utils/widgets/plane.js";
-import { escape, format, inkOn, make, mark, viridis, widget } from "../../course_utils/widgets/shared.js";
+import { escape, format, inkOn, make, mark, cividis, widget } from "../../course_utils/widgets/shared.js";
+import { count, inBytes, inFlop } from "../../course_utils/widgets/units.js";
 import { near, read, show } from "./dom.mjs";
 
 const cases = read("widget_cases.json");
 
-test("the colours are matplotlib's viridis", () => {
-  for (const [t, rgb] of cases.viridis) near(viridis(t), rgb, 1);
-  assert.deepEqual(viridis(-3), viridis(0));
-  assert.deepEqual(viridis(7), viridis(1));
+test("the colours of weights are those of the figures", () => {
+  for (const [t, rgb] of cases.cividis) near(cividis(t), rgb, 4);
+  assert.deepEqual(cividis(-3), cividis(0));
+  assert.deepEqual(cividis(7), cividis(1));
 });
 
 test("text on every colour has a contrast of at least 4.5", () => {
@@ -21,7 +22,7 @@ test("text on every colour has a contrast of at least 4.5", () => {
       .map((c) => ((c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
       .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
   for (let i = 0; i <= 1000; i++) {
-    const colour = viridis(i / 1000);
+    const colour = cividis(i / 1000);
     const [a, b] = [light(colour), inkOn(colour) === "#000" ? 0 : 1];
     assert.ok((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) >= 4.5);
   }
@@ -44,6 +45,7 @@ test("numbers are short and never lose their sign or kind", () => {
 test("large numbers have their unit", () => {
   assert.deepEqual([999_900, 1_063_000_000, 3.14e23, 3.14e25].map(inFlop), ["1 Mflop", "1.06 Gflop", "314 Zflop", "3.14e4 Zflop"]);
   assert.deepEqual([1536, 2 ** 24, 2 ** 34].map(inBytes), ["1.5 KiB", "16 MiB", "16 GiB"]);
+  assert.deepEqual([174604259328, 999.9, 12].map(count), ["175 B", "1 k", "12"]);
 });
 
 test("text from outside cannot become markup", () => {

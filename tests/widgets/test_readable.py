@@ -63,15 +63,16 @@ MORE: dict[str, Callable[[], list[Any]]] = {
         widgets.mask_playground(WORDS, on=["causal", "padding", "documents"])
     ],
     "VariantExplorer": lambda: [_times()],
-    "BudgetExplorer": lambda: [widgets.budget_explorer("Llama 3 8B", recompute=True)],
+    "CostExplorer": lambda: [widgets.cost_explorer("Llama 3 8B", recompute=True)],
     "DecodeStepper": lambda: [
         widgets.decode_stepper(kind=kind, step=10) for kind in ("window", "gqa")
     ],
     "TileStepper": lambda: [widgets.tile_stepper(step=4, is_causal=True)],
     "LookStepper": lambda: [widgets.look_stepper(step=8)],
     "WiringExplorer": lambda: [
-        widgets.wiring_explorer(pads=2),
-        widgets.wiring_explorer(WORDS[:6], WORDS[:6], wiring="bert", num_layers=6),
+        widgets.wiring_explorer(pads=2, view="masks"),
+        widgets.wiring_explorer(wiring="stub", view="paths"),
+        widgets.wiring_explorer(WORDS[:6], WORDS[:6], wiring="bert", num_layers=6, view="paths"),
     ],
     "ExplanationGraph": lambda: [
         explanation_graph_cases.widget(method=method) for method in ("flow", "raw")
@@ -99,6 +100,6 @@ def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
     page = open_page(shown, theme=theme, scheme=scheme, width=width)
     for step in DRIVES[name].steps(driven):
         step.take(page.locator(".acw").first, "mouse")
-    for summary in page.locator("summary").all():
+    for summary in page.locator("summary:visible").all():
         summary.click()
     assert_readable(page, width)

@@ -39,7 +39,7 @@ def compared(view: str, length: int = 10) -> Heatmap:
 def test_focus_is_seen_wherever_tab_leads(open_page: Show) -> None:
     page = open_page([sentence_map(), scale_explorer()])
     reached = []
-    for _ in range(14):
+    for _ in range(12):
         page.keyboard.press("Tab")
         kind, outline = page.evaluate(
             """() => {
@@ -53,7 +53,7 @@ def test_focus_is_seen_wherever_tab_leads(open_page: Show) -> None:
         assert outline == "3px", reached
     assert reached == [
         *["select-one"] * 3, *["button"] * 2, "application", "radio", "SUMMARY",
-        "range", "checkbox", "button", *["range"] * 2, "SUMMARY",
+        "range", "checkbox", *["SUMMARY"] * 2,
     ]  # fmt: skip
 
 

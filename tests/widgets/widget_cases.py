@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from course_utils.attention import softmax_jacobian, stable_softmax
+from course_utils.matrix_plotting import WEIGHT_COLOURS
 
 
 def score_rows() -> list[torch.Tensor]:
@@ -68,7 +69,7 @@ def cases() -> dict[str, Any]:
         "variance": {"values": values.tolist(), "variance": float(values.var(correction=0))},
         "uniform": [{"seed": s, "numbers": mulberry32(s, 6)} for s in (0, 1, 12, 2**31 - 1)],
         "half": [half_case(bits) for bits in halves],
-        "viridis": [colour_case("viridis", i / 255) for i in range(256)],
+        "cividis": [colour_case(WEIGHT_COLOURS, i / 255) for i in range(256)],
         "puor": [colour_case("PuOr", i / 255) for i in range(0, 256, 5)],
         "pair": pair_case(),
     }

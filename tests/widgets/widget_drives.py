@@ -99,6 +99,15 @@ def _last_output() -> Step:
     )
 
 
+def _third_tab() -> Step:
+    """Tab leads to the open one, the first; the arrow keys open the others."""
+    return Step(
+        lambda root: root.get_by_role("tab").first,
+        lambda page, first: first.locator("xpath=..").get_by_role("tab").last.click(),
+        typed("ArrowRight", "ArrowRight"),
+    )
+
+
 def _fourth_place() -> Step:
     """The arrow keys start from the place on show, the third."""
     return Step(
@@ -179,11 +188,23 @@ DRIVES = {
         said.smallest_window,
         {"variant": "window", "window": 16},
     ),
+    "CostExplorer": Drive(
+        widgets.cost_explorer,
+        lambda _: [
+            press(lambda root: root.get_by_role("button", name="GPT-3", exact=True)),
+            press(lambda root: root.locator(".acw-presets").last.locator("button").first),
+        ],
+        said.parameters_of_gpt3,
+        {"d_model": 12288, "view": "parameters"},
+    ),
     "BudgetExplorer": Drive(
         widgets.budget_explorer,
-        lambda _: [pick("model", "GPT-3"), slide("budget (flop)", "End")],
-        said.largest_budget_beside_gpt3,
-        {"d_model": 12288, "budget": 27.0},
+        lambda _: [
+            press(lambda root: root.get_by_role("button", name="Chinchilla")),
+            slide("budget (flop)", "End"),
+        ],
+        said.largest_budget_beside_chinchilla,
+        {"run": "Chinchilla", "budget": 27.0},
     ),
     "DecodeStepper": Drive(
         widgets.decode_stepper,
@@ -206,12 +227,13 @@ DRIVES = {
     "WiringExplorer": Drive(
         widgets.wiring_explorer,
         lambda _: [
+            _third_tab(),
             slide("padding", "End"),
             pick("wiring", "GPT: one stream, left to right"),
             _last_output(),
         ],
         said.last_output_of_gpt,
-        {"wiring": "gpt", "side": "target"},
+        {"wiring": "gpt", "side": "target", "view": "paths"},
     ),
     "ExplanationGraph": Drive(
         explanation_graph_cases.widget,
@@ -260,13 +282,13 @@ DRIVES = {
     "SpeculationExplorer": Drive(
         widgets.speculation_explorer,
         lambda _: [
-            slide("γ", "End"),
+            slide("guesses per call γ", "End"),
             slide("draft q of d", "End"),
             tick("draw from p instead of the residual"),
             press(lambda root: root.get_by_role("button", name="Run 1000")),
         ],
         said.thousand_calls_of_a_draft_that_says_one_token,
-        {"gamma": 6, "draft": [0, 0, 0, 100, 0, 0, 0, 0], "from_target": True, "rounds": 999},
+        {"gamma": 6, "draft": [0, 0, 0, 100, 0, 0, 0, 0], "from_target": True, "rounds": 1000},
     ),
     "NextTokenExplorer": Drive(
         lambda: widgets.next_token_explorer(read_record("chapter_19_next_token")),

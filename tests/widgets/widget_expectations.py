@@ -17,7 +17,7 @@ from course_utils.measure import compute_optimal, kv_cache_bytes, read_record
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import look_stepper
 from course_utils.widgets.state_explorer.state_explorer import START
-from tests.widgets.budget_explorer import budget_explorer_cases
+from tests.widgets.cost_explorer import cost_explorer_cases
 from tests.widgets.explanation_graph import explanation_graph_cases
 from tests.widgets.forward_pass import forward_pass_cases
 from tests.widgets.hopfield_landscape import hopfield_landscape_cases
@@ -170,14 +170,23 @@ def smallest_window(widget: Any) -> list[str]:
     return [f"{4 * d_k * heads * pairs / 1e6:.3g} Mflop", f"{kept // 1024} KiB"]
 
 
-def largest_budget_beside_gpt3(widget: Any) -> list[str]:
+def parameters_of_gpt3(widget: Any) -> list[str]:
     """The presets are of the widget's own; what they come to is counted here."""
-    all_of_it = budget_explorer_cases.parameters(widget.presets["GPT-3"])
+    sizes = widget.presets["GPT-3"]
+    tables = sizes["vocab_size"] * sizes["d_model"]
+    all_of_it = cost_explorer_cases.parameters(sizes)
+    return [
+        f"{all_of_it / 1e9:.3g} B parameters",
+        f"token embedding\t{tables / 1e6:.3g} M\t{100 * tables / all_of_it:.2g}%",
+    ]
+
+
+def largest_budget_beside_chinchilla(widget: Any) -> list[str]:
     best, tokens, loss = compute_optimal(1e27, *widget.laws[widget.law])
     return [
-        f"parameters: {all_of_it:,}",
         f"{best / 1e12:.3g} T parameters and {tokens / 1e12:.3g} T tokens",
         f"loss {loss:.3f}",
+        "At Chinchilla's 70 B parameters",
     ]
 
 
@@ -292,14 +301,14 @@ def thousand_calls_of_a_draft_that_says_one_token(widget: Any) -> list[str]:
         "target": list(widget.target), "draft": [0, 0, 0, 100, 0, 0, 0, 0], "gamma": 6,
         "seed": widget.seed, "from_target": True,
     }  # fmt: skip
-    counted = speculation_explorer_cases.counted(state, 1000)
+    counted = speculation_explorer_cases.counted(state, 1001)  # one call is played at first
     law = speculation_explorer_cases.long_run(state)
     wrote = np.array(counted["wrote"]) / counted["tokens"]
     apart = [np.abs(shares - np.array(widget.target) / 100).sum() / 2 for shares in
              (wrote, np.array(law["shares"]))]  # fmt: skip
-    share, per_call = counted["accepted"] / counted["judged"], counted["tokens"] / 1000
+    share, per_call = counted["accepted"] / counted["judged"], counted["tokens"] / 1001
     return [
-        "after 1000 calls",
+        "after 1001 calls",
         f"accepted, of those judged\t{share:.3f}\tΣ min(p, q) = {law['alpha']:.2f}",
         f"tokens per call\t{per_call:.3f}\t{law['perCall']:.3f}",
         f"distance from p\t{apart[0]:.3f}\t{apart[1]:.3f}",

@@ -1,7 +1,8 @@
 // The explorer's curve: loss against the number of parameters, for one budget under one law.
 import { label, path, rule, tick } from "../plot.js";
 import { mark } from "../shared.js";
-import { count, lossAt, optimum } from "./budget_explorer_counts.js";
+import { count } from "../units.js";
+import { lossAt, optimum } from "./budget_explorer_law.js";
 
 export const PLOT = { wide: 560, high: 300, left: 52, right: 548, top: 26, bottom: 250 };
 const DECADES = 2.2;
@@ -28,8 +29,8 @@ export function ticks(low, high) {
   return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => +((first + i) * step).toPrecision(6));
 }
 
-/** The curve along 6 N D = C, its minimum, the rule of 20 tokens per parameter, and the model above. */
-export function drawCurve(law, flops, own) {
+/** The curve along 6 N D = C, its minimum, the rule of 20 tokens per parameter, and the run's size. */
+export function drawCurve(law, flops, run, own) {
   const { best, from, to, low, top, across, up } = places(law, flops);
   const at = (N) => lossAt(law, N, flops / 6 / N);
   const parts = [];
@@ -48,7 +49,7 @@ export function drawCurve(law, flops, own) {
   }
   parts.push(mark("path", { d: path(line), class: "curve" }));
   // A name stands to the right of its pin, so the pins further right are the shorter ones.
-  const pins = [[best.N, "the minimum", "best"], [Math.sqrt(flops / 120), "20 tokens per parameter", "rule"], [own, "the model above", "own"]];
+  const pins = [[best.N, "the minimum", "best"], [Math.sqrt(flops / 120), "20 tokens per parameter", "rule"], [own, `${run}'s size`, "own"]];
   const seen = pins.filter(([N]) => N > 10 ** from && N < 10 ** to && at(N) <= top).sort(([a], [b]) => a - b);
   seen.forEach(([N, name, kind], i) => {
     const [x, y] = [across(N), PLOT.top + 22 * (i + 1)];

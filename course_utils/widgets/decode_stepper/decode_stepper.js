@@ -1,7 +1,8 @@
 // The decode stepper: generate token by token and see what is computed, kept, and paid for.
 import { slider } from "../inputs.js";
-import { choice, depict, div, fill, make, picture, scroll, shell, widget } from "../shared.js";
-import { player } from "../player.js";
+import { choice, depict, div, fill, folded, make, picture, scroll, shell, widget } from "../shared.js";
+import { walker } from "../player.js";
+import { task } from "../task.js";
 import { KINDS, keptHeads, stateAt, stepAt, steps } from "./decode_stepper_steps.js";
 import { BARS, barWords, contents, drawBars, rows, sentence } from "./decode_stepper_picture.js";
 
@@ -30,7 +31,6 @@ export default widget(["kind", "step", ...Object.keys(FIELDS)], ({ model, write,
     const of = steps(kind, sizes).length;
     return { kind, sizes, of, count: Math.min(step, of) };
   };
-  const go = (step) => write({ step: Math.max(0, Math.min(step, reached().of)) });
   /** Change what is kept, or how the prompt is fed, and stay at the same position. */
   const change = (traits) => {
     const { kind, sizes, count } = reached();
@@ -41,21 +41,17 @@ export default widget(["kind", "step", ...Object.keys(FIELDS)], ({ model, write,
   };
 
   const said = make("p", { className: "acw-said" });
-  const { play, stop } = player(BEAT, said, { at: () => reached().count, last: () => reached().of, go });
-  const by = (textContent, label, where) =>
-    make("button", { type: "button", textContent, "aria-label": label, onclick: () => (stop(), go(where())) });
-  const first = by("Start", "Back to the start", () => 0);
-  const back = by("Back", "One step back", () => reached().count - 1);
-  const next = by("Step", "One step on", () => reached().count + 1);
-  const place = make("input", {
-    type: "range", min: 0, "aria-label": "step", oninput: () => (stop(), write({ step: +place.value })),
+  const { bar, show: showStep, stop } = walker(BEAT, said, {
+    at: () => reached().count, last: () => reached().of, go: (step) => write({ step }),
   });
+  const goal = task("choose what to keep, and step until an older token has to make room.");
 
   const kept = choice("kept", (kind) => change({ kind }), Object.entries(KINDS));
   const sliders = Object.entries(FIELDS).map(([name, { label, powers, min, max }]) => {
     const range = { min: powers?.[0] ?? min, max: powers?.[1] ?? max ?? tokens.length - 1 };
     return { name, ...slider(label, range, (value) => change({ [name]: powers ? 2 ** value : value })) };
   });
+  const fields = (names) => sliders.filter(({ name }) => names.includes(name)).map(({ field }) => field);
   const strip = make("div", { className: "acw-strip", "aria-hidden": "true" });
   const holding = make("p", { className: "acw-holding" });
   const cache = make("div", { className: "acw-slots", "aria-hidden": "true" });
@@ -63,18 +59,19 @@ export default widget(["kind", "step", ...Object.keys(FIELDS)], ({ model, write,
   const bars = picture(`0 0 ${BARS.wide} ${BARS.high}`);
   const table = make("table");
   const root = shell("decode", "Decode stepper",
-    div("acw-controls acw-rows", kept.field, ...sliders.map(({ field }) => field)),
-    div("acw-bar", first, back, next, play, place),
-    said, strip, holding, cache,
+    div("acw-controls acw-rows", kept.field, ...fields(["prompt"])),
+    bar, said, strip, holding, cache,
     make("figure", {}, legend, bars),
     scroll("Costs", table),
+    goal.line,
+    folded("More settings", div("acw-controls acw-rows", ...fields(Object.keys(FIELDS).slice(1)))),
   );
 
   const square = (name, ...parts) => make("span", { className: name }, ...parts);
   const small = (textContent) => make("small", { textContent });
 
   function update() {
-    const { kind, sizes, of, count } = reached();
+    const { kind, sizes, count } = reached();
     const at = stateAt(kind, sizes, count);
     kept.select.value = kind;
     for (const { name, input, show } of sliders) {
@@ -84,11 +81,8 @@ export default widget(["kind", "step", ...Object.keys(FIELDS)], ({ model, write,
       show(powers ? Math.log2(sizes[name]) : sizes[name], sizes[name]);
       input.disabled = Boolean(only) && !only.includes(kind);
     }
-    place.max = of;
-    place.value = count;
-    place.setAttribute("aria-valuetext", `step ${count} of ${of}`);
-    first.disabled = back.disabled = count === 0;
-    next.disabled = count === of;
+    showStep();
+    goal.met(at.dropped.length > 0);
     said.textContent = sentence(kind, sizes, count);
     strip.replaceChildren(
       ...tokens.map((token, p) => {

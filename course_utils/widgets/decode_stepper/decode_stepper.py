@@ -53,7 +53,7 @@ def decode_stepper(
         kind: One of ``KINDS``.
         prompt: How many of the tokens are given at the start; at least one is left to predict.
         **sizes: Other traits: chunk, window, num_sinks, num_layers, num_heads, num_kv_heads, d_k,
-            bytes_per_element, step.
+            bytes_per_element, step; nine steps are taken where it is left out.
     """
     check_strings(tokens=tokens)
     if not 2 <= len(tokens) <= 64:
@@ -62,4 +62,5 @@ def decode_stepper(
         raise ValueError(f"prompt must be from 1 to {len(tokens) - 1}, got {prompt}")
     if unknown := sorted(sizes.keys() - set(SIZES)):
         raise TypeError(f"sizes must be among {', '.join(SIZES)}, got {unknown[0]!r}")
-    return DecodeStepper(tokens=list(tokens), kind=kind, prompt=prompt, **{"chunk": prompt} | sizes)
+    opening = {"chunk": prompt, "step": min(9, len(tokens) - prompt)}
+    return DecodeStepper(tokens=list(tokens), kind=kind, prompt=prompt, **opening | sizes)

@@ -1,5 +1,6 @@
 // The decode stepper in words, and its bars: what each step so far has cost.
-import { inBytes, inFlop, runsOf } from "../numbers.js";
+import { runsOf } from "../numbers.js";
+import { inBytes, inFlop } from "../units.js";
 import { rule, tick } from "../plot.js";
 import { mark, several } from "../shared.js";
 import { operations, stateAt, steps } from "./decode_stepper_steps.js";

@@ -1,6 +1,6 @@
 // Parts of the widget: a plot of cells, a stepper, a scale of colours, and lists with bars.
 import { cellAt, steer } from "../cells.js";
-import { fill, make, svg, uniqueId, viridis } from "../shared.js";
+import { fill, make, svg, uniqueId, cividis } from "../shared.js";
 import { lensAt, upTo } from "./forward_pass_numbers.js";
 import { layerOf, lensStates } from "./forward_pass_picture.js";
 import { barRows, chance, quoted } from "./forward_pass_words.js";
@@ -43,7 +43,7 @@ export function stepper(name, moved) {
 
 /** What the colours mean. */
 export function scale() {
-  const stops = upTo(9).map((i) => `rgb(${viridis(i / 8)})`);
+  const stops = upTo(9).map((i) => `rgb(${cividis(i / 8)})`);
   const strip = make("i", { style: `background: linear-gradient(to right, ${stops.join(", ")})`, "aria-hidden": "true" });
   return make("p", { className: "acw-scale" }, "0", strip, "1 (entropy: its most)");
 }

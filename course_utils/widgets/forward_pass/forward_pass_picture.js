@@ -1,7 +1,7 @@
 // The atlas of all heads, the map of one and the lens, drawn; and where on them a cell is.
 import { stepFor } from "../cells.js";
 import { label, tick } from "../plot.js";
-import { inkOn, mark, viridis } from "../shared.js";
+import { inkOn, mark, cividis } from "../shared.js";
 import { lensAt, upTo } from "./forward_pass_numbers.js";
 
 export const SHOWN = [0, 4, 8, 12, 16, 18, 20, 22, 23, 24, 25, 26, 27, 28, 29]; // layers of the lens, unless unfolded
@@ -16,7 +16,7 @@ export function cut(token, signs) {
   return all.length > signs ? `${all.slice(0, signs - 1).join("")}…` : all.join("");
 }
 
-const box = (x, y, width, height, t) => mark("rect", { x, y, width: width - 1, height: height - 1, fill: `rgb(${viridis(t)})` });
+const box = (x, y, width, height, t) => mark("rect", { x, y, width: width - 1, height: height - 1, fill: `rgb(${cividis(t)})` });
 const frame = (x, y, width, height, name) =>
   ["under", name].map((one) => mark("rect", { x: x - 0.5, y: y - 0.5, width, height, class: one })).join("");
 const name = (x, y, words, chosen, anchor = "middle", more = {}) => label(x, y, words, { class: chosen ? "chosen" : "muted", "text-anchor": anchor, ...more });
@@ -98,7 +98,7 @@ export function drawLens({ left, top, cellWidth: w, cellHeight: h, states, from,
   const cells = states.flatMap((state, row) =>
     places.map((place) => {
       const [{ word, chance }] = lensAt(prompt, state, place).words;
-      const ink = { style: `fill: ${inkOn(viridis(chance))}`, "text-anchor": "middle", class: "word" };
+      const ink = { style: `fill: ${inkOn(cividis(chance))}`, "text-anchor": "middle", class: "word" };
       return box(x(place), top + row * h, w, h, chance) + label(x(place) + w / 2, top + row * h + 13, cut(word, signs), ink);
     }),
   );

@@ -1,5 +1,5 @@
 // What is drawn above the cells of a head grid, its colour bar, and the bars of the output, as SVG marks.
-import { escape, format, mark, viridis } from "../shared.js";
+import { escape, format, mark, cividis } from "../shared.js";
 import { stepFor } from "../cells.js";
 import { percent } from "../heatmap/heatmap_values.js";
 
@@ -42,7 +42,7 @@ export function cross(view, row, column) {
 /** The colour bar, 150 by 14. */
 export function legend(range) {
   const bar = Array.from({ length: 40 }, (_, i) =>
-    mark("rect", { x: 34 + i * 2, y: 3, width: 2.5, height: 9, fill: `rgb(${viridis(i / 39)})` }),
+    mark("rect", { x: 34 + i * 2, y: 3, width: 2.5, height: 9, fill: `rgb(${cividis(i / 39)})` }),
   );
   const text = (x, anchor, value) =>
     mark("text", { x, y: 12, "text-anchor": anchor }, escape(value === 0 ? "0" : value === 1 ? "1" : format(value)));

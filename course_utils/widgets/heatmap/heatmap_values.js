@@ -1,10 +1,10 @@
 // The values of a heatmap: how they are read from bytes, spanned by colours, made into pixels and compared, and
 // what is said of them.
 import { half } from "../half.js";
-import { colourScale, format, several, viridis } from "../shared.js";
+import { colourScale, format, several, cividis } from "../shared.js";
 
 /** A part of what the colours span, 0 to 1, as red, green and blue; a range may have a scale of its own. */
-export const shade = (range, t) => (range.scale ?? viridis)(t);
+export const shade = (range, t) => (range.scale ?? cividis)(t);
 
 /** The colour of a finite value. */
 export const colour = (range, value) => shade(range, (value - range.low) / (range.high - range.low));

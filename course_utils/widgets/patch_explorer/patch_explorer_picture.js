@@ -1,5 +1,5 @@
 // What the patch explorer draws and says.
-import { inkOn, mark, viridis } from "../shared.js";
+import { inkOn, mark, cividis } from "../shared.js";
 
 export const SIDE = 300;
 const GAP = 6;
@@ -43,7 +43,7 @@ export function drawRead(patches, patch, row) {
   return patches.map((pixels, place) => {
     const { x, y, size } = corner(place, across);
     const weight = row[place + 1];
-    const colour = viridis(weight / most);
+    const colour = cividis(weight / most);
     const middle = { x: x + size / 2, y: y + size / 2 + 6, "text-anchor": "middle" };
     return mark("rect", { x, y, width: size, height: size, fill: `rgb(${colour})` })
       + mark("g", { opacity: 0.22 }, tile(pixels, patch, x, y, size))

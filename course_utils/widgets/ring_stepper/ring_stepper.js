@@ -1,42 +1,31 @@
 // Attention over a ring of ranks, step by step, and Ulysses' all-to-all.
 import { whole } from "../numbers.js";
 import { check, slider } from "../inputs.js";
-import { button, choice, depict, div, figure, fill, make, picture, scroll, shell, spoken, uniqueId, widget } from "../shared.js";
+import { choice, depict, div, figure, fill, make, picture, scroll, shell, spoken, uniqueId, widget } from "../shared.js";
+import { walker } from "../player.js";
+import { tabs } from "../tabs.js";
+import { task } from "../task.js";
 import { LAYOUTS, balance, sent, split, work } from "./ring_stepper_work.js";
 import { SIDE, owners, ring, runs, sentence, square, ulysses } from "./ring_stepper_picture.js";
 
 const TRAITS = ["world_size", "tokens_per_rank", "token_layout", "is_causal", "step", "view"];
+const BEAT = 1100;
 const VIEWS = { ring: "Ring", ulysses: "Ulysses" };
 
 export default widget(TRAITS, ({ model, write }) => {
   const id = uniqueId();
   const get = (name) => model.get(name);
   const last = () => get("world_size") - 1;
-  const go = (step) => write({ step: Math.max(0, Math.min(step, last())) });
 
   const ranks = slider("ranks", { min: 1, max: 8 }, (x) => write({ world_size: x, step: 0 }));
   const share = slider("tokens per rank", { min: 2, max: 8, step: 2 }, (x) => write({ tokens_per_rank: x }));
   const layout = choice("layout", (token_layout) => write({ token_layout }), Object.entries(LAYOUTS));
   const causal = check(" causal", (is_causal) => write({ is_causal }));
-  const at = slider("step", { min: 0 }, go);
-  const by = (words, where) => button(words, () => go(where()));
-  const back = by("Back", () => get("step") - 1);
-  const forward = by("Step", () => get("step") + 1);
-
-  const tabs = Object.entries(VIEWS).map(([view, textContent]) =>
-    make("button", {
-      type: "button", id: `${id}-tab-${view}`, role: "tab", textContent, "aria-controls": `${id}-${view}`,
-      onclick: () => write({ view }),
-      onkeydown(event) {
-        if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
-        event.preventDefault();
-        const other = tabs.find((tab) => tab !== event.currentTarget);
-        other.click();
-        other.focus();
-      },
-    }),
-  );
   const said = spoken("acw-said");
+  const { bar, show: showStep, stop } = walker(BEAT, said, {
+    at: () => Math.min(get("step"), last()), last, go: (step) => write({ step }),
+  });
+  const goal = task("find a layout in which no rank, under the causal mask, waits for a slower one.");
   const pairs = picture(`0 0 ${SIDE + 30} ${SIDE + 30}`);
   const circle = picture("0 0 320 286");
   const [shares, counts, bytes] = [make("table"), make("table"), make("table")];
@@ -45,12 +34,9 @@ export default widget(TRAITS, ({ model, write }) => {
     figure("Before: tokens (rows) by heads (columns)", before),
     figure("After (underlined: never moved)", after),
   );
-  const panel = (view, ...inside) =>
-    make("div", { id: `${id}-${view}`, role: "tabpanel", "aria-labelledby": `${id}-tab-${view}` }, ...inside);
-  const panels = [
-    panel(
-      "ring",
-      div("acw-steps", back, forward, at.field),
+  const { list, panels, show: showView } = tabs("Way to split", VIEWS, (view) => (stop(), write({ view })), {
+    ring: [
+      bar,
       div("acw-columns",
         figure("The ring: the number in each circle is that of the block it holds", circle),
         figure("Queries (rows) and keys (columns) in the text's order", pairs),
@@ -63,14 +49,15 @@ export default widget(TRAITS, ({ model, write }) => {
       }),
       scroll("Every rank", shares),
       scroll("Counted", counts),
-    ),
-    panel("ulysses", both, scroll("Bytes", bytes)),
-  ];
+    ],
+    ulysses: [both, scroll("Bytes", bytes)],
+  });
   const root = shell("ring", "Ring stepper",
-    make("div", { className: "acw-tabs", role: "tablist", "aria-label": "Way to split" }, ...tabs),
+    list,
     div("acw-controls", ranks.field, share.field, layout.field, causal.label),
     said,
     ...panels,
+    goal.line,
   );
 
   function drawRing(state) {
@@ -133,19 +120,13 @@ export default widget(TRAITS, ({ model, write }) => {
     share.show(each, `${each}, ${n} in all`);
     layout.select.value = state.layout;
     causal.input.checked = isCausal;
-    at.input.max = P - 1;
-    at.show(step, step, `step ${step} of ${P - 1}`);
-    back.disabled = step === 0;
-    forward.disabled = step === P - 1;
-    Object.keys(VIEWS).forEach((name, i) => {
-      tabs[i].setAttribute("aria-selected", String(name === view));
-      tabs[i].tabIndex = name === view ? 0 : -1;
-      panels[i].hidden = name !== view;
-    });
+    showStep();
+    showView(view);
+    goal.met(isCausal && P > 1 && view === "ring" && state.even.slowest === state.even.even);
     layout.field.hidden = causal.label.hidden = view !== "ring";
     if (view === "ring") drawRing(state);
     else drawUlysses(state);
   }
 
-  return { root, update };
+  return { root, update, begin: () => [stop] };
 });

@@ -47,7 +47,7 @@ def ring_stepper(
     *,
     token_layout: str = "contiguous",
     is_causal: bool = True,
-    step: int = 0,
+    step: int | None = None,
     view: str = "ring",
     num_heads: int = 8,
     d_k: int = 64,
@@ -60,14 +60,15 @@ def ring_stepper(
         tokens_per_rank: 2, 4, 6 or 8.
         token_layout: "contiguous", "striped" or "zigzag".
         is_causal: Whether a query sees only keys up to its own.
-        step: How many rotations are made at first.
+        step: How many rotations are made at first; one where it is left out.
         view: The tab that is open at first, "ring" or "ulysses".
         num_heads: Heads of queries, keys and values, at most 16, for the bytes and for Ulysses.
         d_k: Numbers in a head's key or value, for the bytes.
         bytes_per_element: Bytes of a number.
     """
+    opening = min(1, world_size - 1) if step is None else step
     return RingStepper(
         world_size=world_size, tokens_per_rank=tokens_per_rank, token_layout=token_layout,
-        is_causal=is_causal, step=step, view=view, num_heads=num_heads, d_k=d_k,
+        is_causal=is_causal, step=opening, view=view, num_heads=num_heads, d_k=d_k,
         bytes_per_element=bytes_per_element,
     )  # fmt: skip

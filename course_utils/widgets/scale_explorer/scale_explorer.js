@@ -1,8 +1,9 @@
 // What d_k and temperature do to scores, weights and gradient, without a kernel: the controls.
 import { check, slider } from "../inputs.js";
-import { button, depict, div, fill, folded, format, make, picture, scroll, shell, spoken, widget } from "../shared.js";
+import { button, depict, div, fill, folded, format, make, onWidth, picture, scroll, shell, spoken, widget } from "../shared.js";
+import { task } from "../task.js";
 import { MAX_KEYS, QUERIES, WIDTHS, curve, draw, look, variance } from "./scale_explorer_numbers.js";
-import { expectation, scorePanel, sentence, trendPanel, weightPanel } from "./scale_explorer_panels.js";
+import { LARGE, NARROW, SMALL, expectation, scorePanel, sentence, trendPanel, weightPanel } from "./scale_explorer_panels.js";
 
 export default widget(["d_k", "temperature", "scaled", "num_keys", "seed"], ({ model, write }) => {
   let drawn, seed, curves, drawnFor;
@@ -16,17 +17,24 @@ export default widget(["d_k", "temperature", "scaled", "num_keys", "seed"], ({ m
   const again = button("Draw again", () => write({ seed: (model.get("seed") + 1) % 2 ** 31 }));
   const said = spoken("acw-said");
 
-  const panels = Array.from({ length: 4 }, () => ({ drawn: picture("0 0 340 196"), caption: make("figcaption") }));
+  const goal = task("let one weight grow above 0.99, then undo that with one tick.");
+  let hasPeaked = false;
+
+  const box = ({ wide, high }) => `0 0 ${wide} ${high}`;
+  const panels = [LARGE, SMALL, SMALL, SMALL].map((size) => ({ drawn: picture(box(size)), caption: make("figcaption") }));
+  const [large, ...small] = panels.map(({ caption, drawn }) => make("figure", {}, caption, drawn));
   const table = make("table", { className: "acw-numbers" });
   const every = make("table");
-  const details = folded("Every d_k, as a table", scroll("Every d_k", every));
+  const details = folded("As tables: these settings, and every d_k", table, scroll("Every d_k", every));
   details.addEventListener("toggle", update);
   const root = shell("explorer", "d_k and temperature",
-    div("acw-controls acw-rows", width.field, div("acw-switch", scale.label, again), warmth.field, keys.field),
+    div("acw-controls acw-rows acw-stay", width.field, scale.label),
     said,
-    div("acw-panels", ...panels.map(({ caption, drawn }) => make("figure", {}, caption, drawn))),
-    table,
+    large,
+    div("acw-panels", ...small),
+    goal.line,
     details,
+    folded("More settings", div("acw-controls acw-rows", warmth.field, keys.field, again)),
   );
 
   function update() {
@@ -49,20 +57,24 @@ export default widget(["d_k", "temperature", "scaled", "num_keys", "seed"], ({ m
     keys.show(numKeys);
     scale.input.checked = scaled;
     said.textContent = sentence(seen);
+    hasPeaked ||= !scaled && one.top > 0.99;
+    goal.met(hasPeaked && scaled && one.top < 0.99);
     const captions = [
-      `Scores: variance ${format(seen.variance)}, ${expectation(seen)}`,
       `Weights of one query: largest ${format(one.top)}`,
-      `Entropy: ${format(mean.entropy)} of at most ln ${numKeys} = ${format(equal.entropy)}`,
+      `Scores: variance ${format(seen.variance)}, ${expectation(seen)}`,
+      `Entropy: ${format(mean.entropy)} of at most ${format(equal.entropy)}`,
       `Gradient through the softmax: ${format(mean.gradient)}`,
     ];
     const steep = Math.max(...curves.flat().map((point) => point.gradient));
     const ceiling = Math.ceil(steep * 10 + 0.2) / 10;
     const upTo = (count, unit) => Array.from({ length: count + 1 }, (_, i) => i / unit);
+    const size = root.clientWidth && root.clientWidth < 560 ? NARROW : LARGE;
+    panels[0].drawn.setAttribute("viewBox", box(size));
     const drawings = [
-      scorePanel(seen),
-      weightPanel(seen),
-      trendPanel(seen, "entropy", equal.entropy * 1.08, upTo(Math.floor(equal.entropy), 1)),
-      trendPanel(seen, "gradient", ceiling, upTo(Math.round(ceiling * 10), 10)),
+      weightPanel(seen, size),
+      scorePanel(seen, SMALL),
+      trendPanel(seen, "entropy", equal.entropy * 1.2, upTo(Math.floor(equal.entropy), 1), SMALL),
+      trendPanel(seen, "gradient", ceiling + 0.05, upTo(Math.round(ceiling * 5), 5), SMALL),
     ];
     panels.forEach(({ drawn, caption }, i) => {
       caption.textContent = captions[i];
@@ -97,5 +109,5 @@ export default widget(["d_k", "temperature", "scaled", "num_keys", "seed"], ({ m
     }
   }
 
-  return { root, update };
+  return { root, update, begin: () => [onWidth(root, update)] };
 });

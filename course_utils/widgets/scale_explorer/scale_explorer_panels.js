@@ -1,4 +1,4 @@
-// What the explorer shows: its words, and four panels as SVG marks in boxes of 340 by 196.
+// What the explorer shows: its words, the weights as a large panel, and three small ones, as SVG marks.
 import { WIDTHS, histogram } from "./scale_explorer_numbers.js";
 import { label, path, rule, tick } from "../plot.js";
 import { format, mark } from "../shared.js";
@@ -22,67 +22,72 @@ export function sentence(seen) {
   );
 }
 
-const BOX = { left: 38, right: 328, top: 20, bottom: 160 };
-const across = (t) => BOX.left + t * (BOX.right - BOX.left);
-const up = (t) => BOX.bottom - t * (BOX.bottom - BOX.top);
-const line = (points, kind) => mark("path", { d: path(points), class: kind });
-const level = (y, kind) => rule(BOX.left, y, BOX.right, y, kind);
-const base = () => level(BOX.bottom, "axis");
-const xName = (words) => tick(across(0.5), BOX.bottom + 32, words);
-
-function yTicks(values, largest) {
-  return values
-    .map((value) => level(up(value / largest), "grid") + tick(BOX.left - 5, up(value / largest) + 4, value, "end"))
-    .join("");
+/** A plot's frame: places from shares of its axes, and what stands at them. */
+function frame(wide, high) {
+  const box = { wide, high, left: 34, right: wide - 12, top: 20, bottom: high - 36 };
+  const across = (t) => box.left + t * (box.right - box.left);
+  const up = (t) => box.bottom - t * (box.bottom - box.top);
+  const level = (y, kind) => rule(box.left, y, box.right, y, kind);
+  const yTicks = (values, largest) =>
+    values
+      .map((value) => level(up(value / largest), "grid") + tick(box.left - 5, up(value / largest) + 4, value, "end"))
+      .join("");
+  const base = () => level(box.bottom, "axis");
+  const xTick = (t, words) => tick(across(t), box.bottom + 15, words);
+  const xName = (words) => tick(across(0.5), box.bottom + 31, words);
+  return { ...box, across, up, yTicks, base, xTick, xName };
 }
 
+export const LARGE = frame(730, 250);
+export const NARROW = frame(340, 210); // the same on a phone
+export const SMALL = frame(240, 150);
+const line = (points, kind) => mark("path", { d: path(points), class: kind });
+
 /** The scores on an axis that never moves, so that their spread can be seen to grow. */
-export function scorePanel({ scores, expected }) {
-  const count = 128;
+export function scorePanel({ scores, expected }, { left, right, top, bottom, across, up, base, xTick, xName }) {
+  const count = 96;
   const { bins, beyond } = histogram(scores, REACH, count);
   const spread = Math.sqrt(expected);
   const cell = (2 * REACH) / count;
   const density = (x) =>
     (Math.exp((-x * x) / (2 * expected)) / (spread * Math.sqrt(2 * Math.PI))) * cell * scores.length;
   const peak = Math.max(density(0), ...bins) * 1.05;
-  const step = (BOX.right - BOX.left) / count;
+  const step = (right - left) / count;
   const steps = bins.flatMap((n, i) => [
-    [BOX.left + i * step, up(n / peak)],
-    [BOX.left + (i + 1) * step, up(n / peak)],
+    [left + i * step, up(n / peak)],
+    [left + (i + 1) * step, up(n / peak)],
   ]);
-  const bars = line([[BOX.left, BOX.bottom], ...steps, [BOX.right, BOX.bottom]], "bars");
+  const bars = line([[left, bottom], ...steps, [right, bottom]], "bars");
   const points = Array.from({ length: 513 }, (_, i) => (i / 512) * 2 * REACH - REACH);
-  const ticks = [-32, -16, 0, 16, 32].map((x) =>
-    tick(across((x + REACH) / (2 * REACH)), BOX.bottom + 16, String(x).replace("-", "−")),
-  );
-  const share = `${Math.round((100 * beyond) / scores.length) || "< 1"}% lie further out`;
-  const lost = beyond ? label(BOX.right, BOX.top + 2, share, { "text-anchor": "end", class: "warm" }) : "";
+  const ticks = [-32, 0, 32].map((x) => xTick((x + REACH) / (2 * REACH), String(x).replace("-", "−")));
+  const share = `${Math.round((100 * beyond) / scores.length) || "< 1"}% further out`;
+  const lost = beyond ? label(right, top + 2, share, { "text-anchor": "end", class: "warm" }) : "";
   return (
     bars +
     line(points.map((x) => [across((x + REACH) / (2 * REACH)), up(density(x) / peak)]), "curve") +
     base() +
     ticks.join("") +
-    xName("score that enters the softmax") +
+    xName("score before the softmax") +
     lost
   );
 }
 
 /** The weights of the first query, one bar per key. */
-export function weightPanel({ weights }) {
-  const step = (BOX.right - BOX.left) / weights.length;
+export function weightPanel({ weights }, { left, right, bottom, wide, up, yTicks, base, xName }) {
+  const step = (right - left) / weights.length;
   const largest = weights.indexOf(Math.max(...weights));
   const bars = weights.map((w, i) =>
     mark("rect", {
       class: i === largest ? "bar top" : "bar",
-      x: BOX.left + (i + 0.1) * step,
+      x: left + (i + 0.1) * step,
       y: up(w),
       width: step * 0.8,
-      height: BOX.bottom - up(w),
+      height: bottom - up(w),
     }),
   );
-  const every = Math.ceil(weights.length / 16);
-  const ticks = weights.map((_, i) => (i % every ? "" : tick(BOX.left + (i + 0.5) * step, BOX.bottom + 16, i)));
-  const x = Math.min(BOX.right - 18, Math.max(BOX.left + 18, BOX.left + (largest + 0.5) * step));
+  const every = Math.ceil(weights.length / (wide > 400 ? 32 : 16));
+  const ticks = weights.map((_, i) => (i % every ? "" : tick(left + (i + 0.5) * step, bottom + 15, i)));
+  const x = Math.min(right - 18, Math.max(left + 18, left + (largest + 0.5) * step));
   return (
     yTicks([0, 0.5, 1], 1) +
     bars.join("") +
@@ -93,22 +98,17 @@ export function weightPanel({ weights }) {
   );
 }
 
-/** The names of the two curves, each on the side of its curve where the other is not. */
-function curveNames(plain, divided) {
-  const [end, middle] = [divided[10][1], plain[5][1]];
-  const below = end < 34 || end > plain[10][1];
-  const first = label(BOX.right, end + (below ? 16 : -8), "divided by √d_k", { "text-anchor": "end", class: "accent" });
-  if (middle > 136) return first + label(plain[5][0] + 6, middle - 8, "not divided", { class: "warm" });
-  const side = middle < divided[5][1] ? -8 : 16;
-  return first + label(plain[5][0] - 2, middle + side, "not divided", { class: "warm", "text-anchor": "end" });
-}
-
 /** One quantity at every d_k, with and without the scale, and where we are. */
-export function trendPanel({ curves, index, scaled }, name, largest, ticks) {
+export function trendPanel({ curves, index, scaled }, name, largest, ticks, { right, bottom, across, up, yTicks, base, xTick, xName }) {
   const place = (one, i) => [across(i / (WIDTHS.length - 1)), up(one[name] / largest)];
   const [plain, divided] = curves.map((all) => all.map(place));
   const [x, y] = (scaled ? divided : plain)[index];
-  const xTicks = WIDTHS.map((width, i) => (i % 2 ? "" : tick(across(i / 10), BOX.bottom + 16, width)));
+  const xTicks = WIDTHS.map((width, i) => (i % 5 ? "" : xTick(i / 10, width)));
+  // Names stand at the right end: "divided" over its curve, the other over its own there, or below where they would meet.
+  const [high, low] = [Math.min, Math.max].map((end) => end(...plain.slice(6).map(([, y]) => y)));
+  const over = Math.max(Math.min(...divided.slice(6).map(([, y]) => y)) - 7, 12);
+  const under = Math.abs(high - 5 - over) < 14 ? Math.max(low, over) + 16 : high - 5;
+  const named = (y, words, kind) => label(right, y, words, { "text-anchor": "end", class: kind });
   return (
     yTicks(ticks, largest) +
     base() +
@@ -116,8 +116,9 @@ export function trendPanel({ curves, index, scaled }, name, largest, ticks) {
     xName("d_k") +
     line(divided, "divided") +
     line(plain, "plain") +
-    curveNames(plain, divided) +
-    rule(x, y, x, BOX.bottom, "drop") +
-    mark("circle", { cx: x, cy: y, r: 5.5, class: scaled ? "dot divided" : "dot plain" })
+    named(over, "divided", "accent") +
+    named(under, "not divided", "warm") +
+    rule(x, y, x, bottom, "drop") +
+    mark("circle", { cx: x, cy: y, r: 5, class: scaled ? "dot divided" : "dot plain" })
   );
 }

@@ -1,7 +1,7 @@
 // The state explorer: pairs arrive one by one; what a state and a cache hold of them, and what can be read back.
 import { decimal, whole } from "../numbers.js";
 import { slider } from "../inputs.js";
-import { button, choice, depict, div, make, note, picture, shell, spoken, viridis, widget } from "../shared.js";
+import { button, choice, depict, div, make, note, picture, shell, spoken, cividis, widget } from "../shared.js";
 import { FADING, KINDS, MOST, bytes, fresh, overwritten, readings, stateOf } from "./state_explorer_numbers.js";
 import { SIZE, STATE, drawCache, drawState, letter, limitOf, sentence } from "./state_explorer_picture.js";
 
@@ -79,7 +79,7 @@ export default widget(["kind", "writes", "width", "fade", "asked"], ({ model, wr
       const right = one.answered === one.wanted;
       row.setAttribute("aria-pressed", String(key === now.asked));
       bar.style.width = `${100 * Math.max(0, one.cosine)}%`;
-      bar.style.background = `rgb(${viridis(one.cosine)})`;
+      bar.style.background = `rgb(${cividis(one.cosine)})`;
       words.textContent = ` ${decimal(one.cosine)}, reads ${one.answered} ${right ? "✓" : `✗ not ${one.wanted}`}`;
     });
   }

@@ -1,6 +1,6 @@
 // The explorer's words and pictures: the cache pair by pair, the state cell by cell.
 import { decimal, whole } from "../numbers.js";
-import { mark, viridis } from "../shared.js";
+import { mark, cividis } from "../shared.js";
 import { FADING, KINDS, bytes, direction } from "./state_explorer_numbers.js";
 
 export const letter = (key) => String.fromCharCode(97 + key);
@@ -8,7 +8,7 @@ export const SIZE = { wide: 336, high: 180 };
 export const STATE = 180;
 
 /** A number from -limit to limit as a colour. */
-const shade = (x, limit) => `rgb(${viridis((x / limit + 1) / 2)})`;
+const shade = (x, limit) => `rgb(${cividis((x / limit + 1) / 2)})`;
 
 /** One rectangle for each number, in a box. */
 function grid(numbers, { left, top, across, down, limit }) {

@@ -1,5 +1,5 @@
 // The variant explorer: controls, who sees whom, what it costs, and the recorded times.
-import { inBytes, inFlop } from "../numbers.js";
+import { inBytes, inFlop } from "../units.js";
 import { slider } from "../inputs.js";
 import { choice, depict, div, fill, make, picture, scroll, shell, spoken, widget } from "../shared.js";
 import { VARIANTS, costs, plain, share } from "./variant_explorer_costs.js";

@@ -1,42 +1,62 @@
-// Choose a wiring and an output: every input that reaches it through all layers lights up.
+// Choose a wiring: its blocks, its masks, and every input that reaches an output through all layers.
 import { slider } from "../inputs.js";
-import { choice, div, fill, folded, make, note, say, shell, spoken, svg, widget } from "../shared.js";
+import { choice, depict, div, fill, folded, make, note, picture, say, scroll, shell, spoken, svg, widget } from "../shared.js";
 import { rove } from "../rove.js";
+import { tabs } from "../tabs.js";
+import { task } from "../task.js";
 import { WIRINGS, chosenPlace, formulas, masks, parts, paths, places, reach, sentence } from "./wiring_explorer_reach.js";
-import { columnOf, columns, drawLayers, drawPart, litPlaces } from "./wiring_explorer_picture.js";
+import { columnOf, columns, drawLayers, litPlaces } from "./wiring_explorer_picture.js";
+import { blockWords, drawBlocks } from "./wiring_explorer_blocks.js";
 
-const TRAITS = ["wiring", "pre_norm", "num_layers", "num_source", "num_target", "pads", "window", "source", "target", "side", "place"];
+const TRAITS = [
+  "wiring", "pre_norm", "num_layers", "num_source", "num_target", "pads", "window", "source", "target", "side", "place", "view",
+];
 const ORDERS = [["pre", "pre-norm: norm, part, add"], ["post", "post-norm: part, add, norm"]];
+const VIEWS = { blocks: "Blocks", masks: "Masks", paths: "Paths" };
+const SHOWN = { order: ["blocks"], num_layers: ["blocks", "paths"], pads: ["masks", "paths"], window: ["masks", "paths"] };
 
 export default widget(TRAITS, ({ model, write, read }) => {
   const wiring = choice("wiring", (wiring) => write({ wiring }), Object.entries(WIRINGS));
   const order = choice("order", (value) => write({ pre_norm: value === "pre" }), ORDERS);
   const sizes = {
     num_layers: ["layers", 1, 6],
-    num_source: ["source tokens", 1, model.get("source").length],
-    num_target: ["target tokens", 1, model.get("target").length],
     pads: ["padding", 0, model.get("source").length],
     window: ["window", 0, 6],
+    num_source: ["source tokens", 1, model.get("source").length],
+    num_target: ["target tokens", 1, model.get("target").length],
   };
   const sliders = Object.entries(sizes).map(([name, [words, min, max]]) => {
     const made = slider(words, { min, max }, (value) => write({ [name]: value }));
     return { name, ...made };
   });
+  const fields = sliders.map(({ field }) => field);
   const said = spoken("acw-said");
   const outputs = make("div", { className: "acw-row acw-outputs", role: "group", "aria-label": "Outputs: choose one" });
-  const picture = svg("acw-layers");
+  const layers = svg("acw-layers");
   const inputs = div("acw-row acw-inputs");
   const grids = div("acw-grids");
-  const layers = div("acw-wires");
+  const reached = make("div");
+  const blocks = picture("0 0 1 1");
+  const lines = div("acw-formulas");
   const counts = make("table");
+  const goal = task("find, under Paths, a place that can see the very word that it writes.");
+  const { list, panels, show } = tabs("What is shown", VIEWS, (view) => write({ view }), {
+    blocks: [div("acw-both", make("figure", {}, blocks), lines)],
+    masks: [note("A row is a query, a column a key: 1 where the query may look."), grids],
+    paths: [
+      said,
+      note("Outputs of the last layer: choose one."),
+      outputs, layers, inputs,
+      note("Inputs. Filled circles and bold words reach the output; lines show where the paths run, dashed ones over the memory."),
+      folded("Reach of every output, and paths from each input", scroll("Reach", reached), counts),
+    ],
+  });
   const root = shell("wiring", "Wiring explorer",
-    div("acw-controls acw-rows", ...[wiring, order, ...sliders].map(({ field }) => field)),
-    said,
-    note("Outputs of the last layer: choose one."),
-    outputs, picture, inputs,
-    note("Inputs. Filled circles and bold words reach the output; lines show where the paths run."),
-    grids, layers,
-    folded("Paths from each input", counts),
+    list,
+    div("acw-controls acw-rows", ...[wiring, order].map(({ field }) => field), ...fields.slice(0, 3)),
+    ...panels,
+    goal.line,
+    folded("More settings", div("acw-controls acw-rows", ...fields.slice(3))),
   );
 
   const current = () => {
@@ -88,6 +108,9 @@ export default widget(TRAITS, ({ model, write, read }) => {
     const now = JSON.stringify([names, columns(view)]);
     if (now !== shape) build(view, names);
     shape = now;
+    show(view.view);
+    for (const [name, { field }] of Object.entries({ order, ...Object.fromEntries(sliders.map((one) => [one.name, one])) }))
+      field.hidden = Boolean(SHOWN[name]) && !SHOWN[name].includes(view.view);
     wiring.select.value = view.wiring;
     order.select.value = view.pre_norm ? "pre" : "post";
     for (const { name, input, show } of sliders) {
@@ -98,30 +121,30 @@ export default widget(TRAITS, ({ model, write, read }) => {
     const chosen = chosenPlace(view);
     buttons.forEach((button, j) => button.setAttribute("aria-pressed", String(j === chosen)));
     const drawn = drawLayers(view);
-    picture.setAttribute("viewBox", drawn.box);
-    picture.innerHTML = drawn.inside;
+    layers.setAttribute("viewBox", drawn.box);
+    layers.innerHTML = drawn.inside;
     const lit = litPlaces(view)[0];
     [...inputs.children].forEach((word, j) => word.classList.toggle("on", lit[j]));
+    grids.replaceChildren(...masks(view).map(({ name, rows, columns: from, mask }) =>
+      grid(`Mask: ${name}`, names.inputs.slice(rows, rows + mask.length), names.inputs.slice(from, from + mask[0].length), mask, chosen - rows)));
     const ends = names.inputs.map((word, j) => names.outputs[j] || word);
-    grids.replaceChildren(
-      ...masks(view).map(({ name, rows, columns: from, mask }) =>
-        grid(`Mask: ${name}`, names.inputs.slice(rows, rows + mask.length), names.inputs.slice(from, from + mask[0].length), mask, chosen - rows)),
-      grid("Reach: outputs × inputs", ends, names.inputs, reach(view), chosen),
-    );
-    const line = (label, inside) => div("acw-layer", make("p", { textContent: label }), ...inside);
-    layers.replaceChildren(
-      ...parts(view).map(([label, kinds]) =>
-        line(label, kinds.map((kind, i) => {
-          const wires = svg("acw-part", { viewBox: "0 0 230 84" });
-          wires.innerHTML = drawPart(kind, i, view.pre_norm);
-          return make("figure", {}, wires, make("figcaption", { textContent: formulas(kinds, view.pre_norm)[i] }));
-        }))),
-      make("p", { className: "acw-note", textContent: view.pre_norm
+    reached.replaceChildren(div("acw-grids", grid("Reach: outputs × inputs", ends, names.inputs, reach(view), chosen)));
+    const diagram = drawBlocks(view);
+    blocks.setAttribute("viewBox", diagram.box);
+    depict(blocks, blockWords(view), diagram.inside);
+    lines.replaceChildren(
+      ...parts(view).flatMap(([label, kinds]) => [
+        make("p", { textContent: label }),
+        ...formulas(kinds, view.pre_norm).map((textContent) => make("p", { className: "line", textContent })),
+      ]),
+      note(view.pre_norm
         ? "After the last layer one more norm is needed: nothing has normalised the stream itself."
-        : "The stream leaves every layer normalised: one more norm at the end would change nothing." }),
+        : "The stream leaves every layer normalised: one more norm at the end would change nothing."),
     );
     const numbers = paths(view, chosen)[0];
     fill(counts, "A path stays or looks in every attention; staying counts once", ["input", "paths"], names.inputs.map((word, j) => [word, numbers[j]]));
+    const sees = lit[chosen + 1] && names.outputs[chosen] && names.inputs[chosen + 1] === names.outputs[chosen];
+    goal.met(view.view === "paths" && Boolean(sees));
   }
 
   rove(outputs, ["ArrowLeft", "ArrowRight"], () => buttons, (j) => choose(current(), j));

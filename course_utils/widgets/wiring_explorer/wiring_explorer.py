@@ -13,6 +13,8 @@ WIRINGS = ("bert", "gpt", "prefix", "t5", "stub")
 SOURCE = ("le", "chat", "dort", "bien", "ici")
 TARGET = ("the", "cat", "sleeps", "well", "here")
 
+VIEWS = ("blocks", "masks", "paths")
+
 SIZES = ("num_layers", "num_source", "num_target", "pads", "place", "window")
 
 
@@ -32,6 +34,7 @@ class WiringExplorer(CourseWidget, page="wiring_explorer"):
         0, 0, lambda self: len(self.source), help="How many words at the source's end are padding."
     )
     window = Whole(0, 0, 6, help="Keys to each side, the query's own included; 0: all.")
+    view = Choice(VIEWS, "blocks", help="Which tab is open.")
     side = Choice(("source", "target"), "target", help="Where the chosen output is.")
     place = Whole(
         0, 0, lambda self: max(len(self.source), len(self.target)) - 1,
@@ -49,15 +52,17 @@ def wiring_explorer(
     *,
     wiring: str = "t5",
     pre_norm: bool = True,
+    view: str = "blocks",
     **sizes: int,
 ) -> WiringExplorer:
-    """Show which inputs reach an output through the masks of all layers.
+    """Show a wiring's blocks, its masks, and which inputs reach an output through all layers.
 
     Args:
         source: From 1 to 6 words that are read.
         target: From 1 to 6 words that are written.
         wiring: One of ``WIRINGS``.
         pre_norm: Whether the norms stand before the parts.
+        view: The tab that is open at first, one of ``VIEWS``.
         **sizes: Other traits: num_layers, num_source, num_target, pads, window, place.
     """
     check_strings(source=source, target=target)
@@ -68,5 +73,6 @@ def wiring_explorer(
         raise TypeError(f"sizes must be among {', '.join(SIZES)}, got {unknown[0]!r}")
     counts = {"num_source": len(source), "num_target": len(target), "place": len(target) // 2}
     return WiringExplorer(
-        source=list(source), target=list(target), wiring=wiring, pre_norm=pre_norm, **counts | sizes
-    )
+        source=list(source), target=list(target), wiring=wiring, pre_norm=pre_norm, view=view,
+        **counts | sizes,
+    )  # fmt: skip

@@ -1,5 +1,5 @@
-// What the explorer draws: the places of all layers with the lit paths, and a layer's norms and residuals.
-import { escape, mark } from "../shared.js";
+// The places of all layers with the lit paths.
+import { mark } from "../shared.js";
 import { chosenPlace, isSplit, masks, paths, product, reads } from "./wiring_explorer_reach.js";
 
 const [STEP, RISE, EDGE] = [60, 66, 16];
@@ -18,6 +18,26 @@ export function litPlaces(view) {
   return Array.from({ length: N + 1 }, (_, l) => [...levels[l].slice(0, S), ...levels[N + 2 * l].slice(S)]);
 }
 
+/** What the decoder reads of the memory: one rail from the encoder's lit outputs, and to each layer's lit places. */
+function memory({ num_layers: N, num_source: S, pads }, lit, at) {
+  const rail = (d) => mark("path", { d, class: "cross" });
+  const [from, gap] = [lit[N].slice(0, S - pads).flatMap((on, j) => (on ? [at(N, j)] : [])), at(0, S)[0] - STEP];
+  if (!from.length) return [];
+  const over = from[0][1] - RISE / 4;
+  const made = from.map(([x, y]) => rail(`M${x} ${y}V${over}`));
+  let foot = over;
+  for (let l = 1; l <= N; l++) {
+    const to = lit[l].flatMap((on, j) => (on && j >= S ? [at(l, j)] : []));
+    if (!to.length) continue;
+    const under = to[0][1] + RISE / 4;
+    [foot] = [Math.max(foot, under)];
+    made.push(rail(`M${gap} ${under}H${to.at(-1)[0] - 13}`), ...to.map(([x, y]) => rail(`M${x - 13} ${under}L${x - 5} ${y + 6}`)));
+  }
+  const top = at(N, S)[1] + RISE / 4;
+  if (made.length === from.length) return [];
+  return [...made, rail(`M${from[0][0]} ${over}H${gap}`), rail(`M${gap} ${Math.min(top, over)}V${foot}`)];
+}
+
 /** The picture of all layers, inputs at the bottom, as SVG. */
 export function drawLayers(view) {
   const { num_layers: N, num_source: S, num_target: T } = view;
@@ -34,10 +54,7 @@ export function drawLayers(view) {
     layer.forEach((row, i) =>
       row.forEach((may, j) => may && lit[l + 1][i] && lit[l][j] && line(at(l, j), at(l + 1, i), i === j ? "residual" : "look")),
     );
-  if (view.wiring === "t5")
-    for (let l = 1; l <= N; l++)
-      for (let i = S; i < S + T; i++)
-        tables[2][i].forEach((may, j) => j < S && may && lit[l][i] && lit[N][j] && line(at(N, j), at(l, i), "cross"));
+  if (view.wiring === "t5") lines.push(...memory(view, lit, at));
   const dots = lit.flatMap((row, l) =>
     row.map((on, j) => {
       const [cx, cy] = at(l, j);
@@ -45,22 +62,4 @@ export function drawLayers(view) {
     }),
   );
   return { box: `0 0 ${STEP * columns(view)} ${2 * EDGE + RISE * N + lift}`, inside: lines.join("") + dots.join("") };
-}
-
-/** One part of a layer with its norm and its residual, as SVG 230 wide and 84 high. */
-export function drawPart(name, number, pre) {
-  const text = (x, y, words) => mark("text", { x, y, "text-anchor": "middle" }, escape(words));
-  const box = (x, y, wide, words, kind) =>
-    mark("rect", { x, y, width: wide, height: 26, rx: 4, class: kind }) + text(x + wide / 2, y + 17, words);
-  const way = (d) => mark("path", { d, class: "way" });
-  const arrow = (x, y) => mark("path", { d: `M${x - 6} ${y - 4} L${x} ${y} L${x - 6} ${y + 4}`, class: "way" });
-  const [stream, top, norm] = [70, 29, `norm${"₁₂₃"[number]}`];
-  const plus = (x) => mark("circle", { cx: x, cy: stream, r: 9, class: "plus" }) + text(x, stream + 4, "+");
-  const memory = name === "cross-attention" ? text(pre ? 145 : 85, 11, "memory ↓") : "";
-  const line = way(`M0 ${stream} H228`) + arrow(229, stream);
-  if (pre)
-    return line + way(`M10 ${stream} V${top} H206 V${stream - 9}`) + box(20, top - 13, 54, norm, "norm") +
-      box(84, top - 13, 112, name, "part") + plus(206) + memory;
-  return line + way(`M10 ${stream} V${top} H152 V${stream - 9}`) + box(28, top - 13, 112, name, "part") +
-    plus(152) + box(169, stream - 13, 50, norm, "norm") + memory;
 }

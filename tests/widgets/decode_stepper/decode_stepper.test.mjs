@@ -128,8 +128,8 @@ function stepper(changes = {}) {
   return { ...page, counts: (...selectors) => selectors.map((selector) => page.all(selector).length) };
 }
 
-test("step, back and start walk through the text, which stays text", async () => {
-  const { button, click, set, said, text, counts, traitsOf } = stepper();
+test("step, back and the slider walk through the text, which stays text", async () => {
+  const { button, click, put, set, said, text, counts, traitsOf } = stepper();
   assert.ok(button("Back").disabled);
   await click("Step");
   assert.match(said(), /^Step 1 of 4\. Positions 0 to 3 are fed/);
@@ -139,7 +139,7 @@ test("step, back and start walk through the text, which stays text", async () =>
   assert.equal(text(".token.next"), "5f");
   await click("Back");
   assert.deepEqual(traitsOf("step"), [1]);
-  await click("Start");
+  await put("step", 0);
   assert.match(said(), /^Before the first step/);
   await set({ step: 4 });
   assert.equal(text(".token.fed"), "6<g>");
@@ -200,4 +200,15 @@ test("sizes change bytes and operations", async () => {
     await page.put(name, value);
     assert.equal(page.rows()[2][2], kept);
   }
+});
+
+test("the task is ticked once an older token makes room, and stays ticked", async () => {
+  const { put, click, text } = stepper({ step: 1 });
+  await click("Step");
+  assert.match(text(".acw-task"), /^○Try: /);
+  await put("kept", "window");
+  await click("Step");
+  assert.match(text(".acw-task"), /^✓.*Done\.$/);
+  await put("kept", "mha");
+  assert.match(text(".acw-task"), /Done\.$/);
 });

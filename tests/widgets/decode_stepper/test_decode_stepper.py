@@ -14,6 +14,12 @@ def test_the_page_gets_the_text_and_the_sizes() -> None:
     assert json.dumps(widget.tokens)
 
 
+def test_it_opens_with_something_in_the_cache() -> None:
+    assert decode_stepper().step == 9
+    assert decode_stepper(["a", "b"], prompt=1).step == 1
+    assert decode_stepper(step=0).step == 0
+
+
 def test_wrong_kinds_of_arguments_are_said() -> None:
     with pytest.raises(TypeError, match="tokens must be a sequence of strings, got 'a b'"):
         decode_stepper("a b")

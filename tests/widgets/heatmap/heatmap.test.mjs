@@ -4,7 +4,7 @@ import { test } from "node:test";
 import widget from "../../../course_utils/widgets/heatmap/heatmap.js";
 import * as picture from "../../../course_utils/widgets/heatmap/heatmap_picture.js";
 import * as values from "../../../course_utils/widgets/heatmap/heatmap_values.js";
-import { viridis } from "../../../course_utils/widgets/shared.js";
+import { cividis } from "../../../course_utils/widgets/shared.js";
 import { START } from "./heatmap_start.mjs";
 import { bare, floats, keepsHouse, read, show } from "../dom.mjs";
 
@@ -58,14 +58,14 @@ test("a pixel that several cells share shows the largest of them", () => {
   const weights = new Float32Array(100);
   weights[73] = 1;
   const pixels = heatmap.raster(weights, 1, 100, 1, 10, unit);
-  for (let x = 0; x < 10; x++) assert.deepEqual([...pixels.slice(4 * x, 4 * x + 3)], viridis(x === 7 ? 1 : 0));
+  for (let x = 0; x < 10; x++) assert.deepEqual([...pixels.slice(4 * x, 4 * x + 3)], cividis(x === 7 ? 1 : 0));
 });
 
 test("a cell that spans several pixels fills all of them and nothing else", () => {
   const pixels = heatmap.raster([0, 1, 0.5, 0], 2, 2, 5, 5, unit);
   const at = (x, y) => [...pixels.slice(4 * (5 * y + x), 4 * (5 * y + x) + 4)];
-  assert.deepEqual(at(4, 0), [...viridis(1), 255]);
-  assert.deepEqual(at(0, 4), [...viridis(128 / 255), 255]);
+  assert.deepEqual(at(4, 0), [...cividis(1), 255]);
+  assert.deepEqual(at(0, 4), [...cividis(128 / 255), 255]);
   assert.deepEqual(at(0, 0), at(4, 4));
 });
 

@@ -1,6 +1,6 @@
 // The ring's tokens, pairs and bytes are Python's; its words and drawing follow them; buttons turn it, tabs switch.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 import widget from "../../../course_utils/widgets/ring_stepper/ring_stepper.js";
 import { filled, owners, ring, runs, sentence, square, ulysses } from "../../../course_utils/widgets/ring_stepper/ring_stepper_picture.js";
 import { LAYOUTS, balance, holds, meeting, sent, split, work } from "../../../course_utils/widgets/ring_stepper/ring_stepper_work.js";
@@ -146,4 +146,26 @@ test("it follows Python, and a step beyond the end counts as the end", async () 
   const { set, said } = show(widget, START);
   await set({ step: 7 });
   assert.match(said(), /^Step 3 of 3/);
+});
+
+test("play turns the ring by itself and stops at the end", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const { button, click, traitsOf } = show(widget, START);
+    await click("Play");
+    for (let i = 0; i < 9; i++) mock.timers.tick(1100);
+    assert.deepEqual(traitsOf("step"), [3]);
+    assert.ok(button("Play"));
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("an even layout ticks the task, and only under the causal mask", async () => {
+  const { put, text } = show(widget, { ...START, is_causal: false });
+  await put("layout", "striped");
+  await put("causal", true);
+  assert.match(text(".acw-task"), /^○/);
+  await put("layout", "zigzag");
+  assert.match(text(".acw-task"), /^✓/);
 });

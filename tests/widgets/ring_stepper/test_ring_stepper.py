@@ -7,10 +7,11 @@ import pytest
 from course_utils.widgets import ring_stepper
 
 
-def test_it_opens_before_the_first_rotation() -> None:
+def test_it_opens_after_the_first_rotation() -> None:
     widget = ring_stepper()
-    assert repr(widget) == "RingStepper(4 ranks of 4 tokens, contiguous, causal, step 0)"
+    assert repr(widget) == "RingStepper(4 ranks of 4 tokens, contiguous, causal, step 1)"
     assert widget.view == "ring"
+    assert ring_stepper(1).step == ring_stepper(step=0).step == 0
     shown = repr(ring_stepper(2, 8, token_layout="zigzag", is_causal=False, step=1))
     assert shown == "RingStepper(2 ranks of 8 tokens, zigzag, step 1)"
 

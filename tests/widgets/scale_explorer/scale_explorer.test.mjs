@@ -86,8 +86,9 @@ test("panels hold no number that is not finite, at any setting", () => {
       for (const scaled of [false, true])
         for (const index of [0, 10]) {
           const seen = numbers.look(drawn, { index, scaled, temperature, numKeys }, curves);
-          const trend = panels.trendPanel(seen, "entropy", seen.equal.entropy * 1.08, [0, 1]);
-          assert.doesNotMatch(panels.scorePanel(seen) + panels.weightPanel(seen) + trend, /NaN|Infinity|undefined/);
+          const trend = panels.trendPanel(seen, "entropy", seen.equal.entropy * 1.08, [0, 1], panels.SMALL);
+          const bars = [panels.LARGE, panels.NARROW].map((size) => panels.weightPanel(seen, size)).join("");
+          assert.doesNotMatch(panels.scorePanel(seen, panels.SMALL) + bars + trend, /NaN|Infinity|undefined/);
         }
     }
 });
@@ -119,7 +120,18 @@ test("it follows Python, and a table holds every d_k", async () => {
   assert.equal(control("d_k").value, "8");
   assert.ok(control("divide by √d_k").checked);
   await open();
-  const table = rows("details");
+  const table = rows(".acw-scroll");
   assert.deepEqual(table.map((row) => Number(row[0])), numbers.WIDTHS);
   assert.ok(table.every((row) => row.length === 8));
+});
+
+test("a weight that took all and was brought down by the scale ticks the task", async () => {
+  const { put, text } = show(widget, START);
+  await put("divide by √d_k", true);
+  await put("d_k", 10);
+  assert.match(text(".acw-task"), /^○/);
+  await put("divide by √d_k", false);
+  assert.match(text(".acw-task"), /^○/);
+  await put("divide by √d_k", true);
+  assert.match(text(".acw-task"), /^✓/);
 });

@@ -1,6 +1,6 @@
 // The explorer's calls, counts and long run are Python's; its bars always sum to 100; its words; steps and runs.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 import { mulberry32 } from "../../../course_utils/widgets/numbers.js";
 import widget from "../../../course_utils/widgets/speculation_explorer/speculation_explorer.js";
 import * as numbers from "../../../course_utils/widgets/speculation_explorer/speculation_explorer_numbers.js";
@@ -111,7 +111,7 @@ test("the counters stand beside the long run", () => {
   near(total(shares), 1);
 });
 
-test("it opens before the first call, with two bars to a token", () => {
+test("before the first call there is nothing to see, with two bars to a token", () => {
   const { all, said, text, texts } = show(widget, first);
   assert.deepEqual([all(".token").length, all(".token input").length], [8, 16]);
   assert.match(said(), /^4 tokens drafted/);
@@ -143,7 +143,7 @@ test("a thousand calls fill the counters; the last one stays in view, and there 
   await click("Run 1000");
   assert.equal(text("th"), "after 2000 calls");
   await click("Begin again");
-  assert.deepEqual([...traitsOf("seed", "rounds"), text("th")], [1, 0, "after 0 calls"]);
+  assert.deepEqual([...traitsOf("seed", "rounds"), text("th")], [1, 0, "after 1 call"]);
   const off = () => ["Run 1000", "Step"].map((name) => button(name).disabled);
   await set({ rounds: 19500 });
   assert.deepEqual(off(), [true, false]);
@@ -167,8 +167,40 @@ test("the other source and γ change what the same calls wrote", async () => {
   assert.equal(rows()[2][2], "0.000");
   await put("draw from p instead of the residual", true);
   assert.ok(rows()[2][1] > 0.1 && rows()[2][2] > 0.1);
-  await put("γ", 1);
+  await put("guesses per call γ", 1);
   assert.deepEqual(traitsOf("from_target", "gamma"), [true, 1]);
-  assert.equal(text("th"), "after 999 calls");
+  assert.equal(text("th"), "after 1000 calls");
   assert.equal(rows()[1][2], "1.640");
+});
+
+test("back undoes steps, over the call's beginning, and stops before the first", async () => {
+  const { button, click, traitsOf, text } = show(widget, { ...first, rounds: 1, stage: 1 });
+  await click("Back");
+  assert.deepEqual([...traitsOf("rounds"), text("th")], [0, "after 1 call"]);
+  for (let i = 0; i < 7; i++) await click("Back");
+  assert.deepEqual(traitsOf("rounds", "stage"), [0, 0]);
+  assert.ok(button("Back").disabled);
+});
+
+test("play goes from call to call until it is paused", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const { click, traitsOf } = show(widget, { ...first, stage: 7 });
+    await click("Play");
+    for (let i = 0; i < 4; i++) mock.timers.tick(1400);
+    await click("Pause");
+    const at = traitsOf("rounds", "stage");
+    assert.ok(at[0] >= 1);
+    mock.timers.tick(9000);
+    assert.deepEqual(traitsOf("rounds", "stage"), at);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("a draft like the target ticks the task", async () => {
+  const { set, text } = show(widget, first);
+  assert.match(text(".acw-task"), /^○/);
+  await set({ draft: first.target });
+  assert.match(text(".acw-task"), /^✓/);
 });

@@ -2,14 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import widget from "../../../course_utils/widgets/wiring_explorer/wiring_explorer.js";
-import { columns, drawLayers, drawPart, litPlaces } from "../../../course_utils/widgets/wiring_explorer/wiring_explorer_picture.js";
+import { blockWords, drawBlocks, looks } from "../../../course_utils/widgets/wiring_explorer/wiring_explorer_blocks.js";
+import { columns, drawLayers, litPlaces } from "../../../course_utils/widgets/wiring_explorer/wiring_explorer_picture.js";
 import {
   WIRINGS, chosenPlace, formulas, masks, parts, paths, places, reach, sentence,
 } from "../../../course_utils/widgets/wiring_explorer/wiring_explorer_reach.js";
 import { keepsHouse, read, show } from "../dom.mjs";
 
 const cases = read("wiring_explorer/wiring_explorer_cases.json");
-const usual = cases.find(({ view }) => view.wiring === "t5").view;
+const usual = { ...cases.find(({ view }) => view.wiring === "t5").view, view: "paths" };
 const bits = (table) => table.map((row) => row.map(Number));
 
 keepsHouse("wiring_explorer", widget, usual);
@@ -52,11 +53,30 @@ test("the order of norms and residuals is written as it is computed", () => {
   const decoder = parts({ wiring: "t5" })[1][1];
   assert.deepEqual(formulas(decoder, true), ["x ← x + self(norm₁(x))", "x ← x + cross(norm₂(x), memory)", "x ← x + feed(norm₃(x))"]);
   assert.deepEqual(formulas(decoder, false), ["x ← norm₁(x + self(x))", "x ← norm₂(x + cross(x, memory))", "x ← norm₃(x + feed(x))"]);
-  for (const pre of [true, false]) {
-    const drawn = drawPart("cross-attention", 1, pre);
-    assert.match(drawn, /norm₂.*memory|memory.*norm₂/s);
-    assert.doesNotMatch(drawn, /NaN|undefined/);
-  }
+});
+
+test("the blocks are a wiring's parts, each with whom it looks at, and the memory where one is read", () => {
+  for (const wiring of Object.keys(WIRINGS))
+    for (const pre_norm of [true, false]) {
+      const view = { ...usual, wiring, pre_norm };
+      const { box, inside } = drawBlocks(view);
+      assert.doesNotMatch(box + inside, /NaN|undefined/);
+      assert.equal((inside.match(/class="norm"/g) ?? []).length, parts(view).flatMap(([, kinds]) => kinds).length);
+      assert.equal(inside.includes("way memory"), ["t5", "stub"].includes(wiring));
+      assert.equal(inside.includes("not read"), wiring === "stub");
+    }
+  assert.deepEqual(["bert", "gpt", "prefix"].map((wiring) => looks({ wiring, window: 0 }, "self-attention", false)), [
+    "sees all", "sees no later place", "the source whole",
+  ]);
+  assert.equal(looks({ wiring: "gpt", window: 2 }, "self-attention", false), "sees no later place, window 2");
+  assert.match(blockWords(usual), /decoder layer: self-attention \(sees no later place\), then cross-attention \(keys: the memory\), then feed-forward/);
+});
+
+test("the dashed rail joins the memory's lit places and each layer's readers", () => {
+  const rails = (view) => (drawLayers({ ...usual, ...view }).inside.match(/class="cross"/g) ?? []).length;
+  assert.equal(rails({ num_layers: 1, pads: 0, place: 0 }), 4 + 2 + 2);
+  assert.equal(rails({ pads: 4 }), 0);
+  assert.equal(rails({ wiring: "stub" }), 0);
 });
 
 test("the picture lights what the products light, and draws no other line", () => {
@@ -88,16 +108,36 @@ test("a click and an arrow choose an output", async () => {
   assert.deepEqual(traitsOf("place"), [1]);
 });
 
-test("a wiring brings its masks, its places and its layers", async () => {
-  const { put, texts, all } = show(widget, usual);
-  assert.deepEqual(texts(".acw-grids caption").slice(0, 3), ["Mask: encoder", "Mask: decoder", "Mask: cross-attention"]);
-  assert.equal(all(".acw-part").length, 5);
+test("a wiring brings its masks, its places and its formulas", async () => {
+  const { put, texts } = show(widget, usual);
+  const captions = () => texts(".acw-grids caption").filter((words) => words.startsWith("Mask"));
+  assert.deepEqual(captions(), ["Mask: encoder", "Mask: decoder", "Mask: cross-attention"]);
+  assert.equal(texts(".acw-formulas .line").length, 5);
   await put("wiring", "bert");
   assert.deepEqual(texts(".acw-inputs span").slice(-3), ["mask", "mask", "mask"]);
-  assert.equal(texts(".acw-grids caption").length, 2);
-  assert.equal(all(".acw-part").length, 2);
+  assert.equal(captions().length, 1);
   await put("order", "post");
-  assert.deepEqual(texts("figcaption"), ["x ← norm₁(x + self(x))", "x ← norm₂(x + feed(x))"]);
+  assert.deepEqual(texts(".acw-formulas .line"), ["x ← norm₁(x + self(x))", "x ← norm₂(x + feed(x))"]);
+});
+
+test("each tab shows its own settings", async () => {
+  const { click, control, traitsOf, all } = show(widget, { ...usual, view: "blocks" });
+  const shown = () => ["order", "layers", "padding", "window"].map((name) => !control(name).closest(".acw-field").hidden);
+  assert.deepEqual(shown(), [true, true, false, false]);
+  await click("Masks");
+  assert.deepEqual(traitsOf("view"), ["masks"]);
+  assert.deepEqual(shown(), [false, false, true, true]);
+  await click("Paths");
+  assert.deepEqual(shown(), [false, true, true, true]);
+  assert.deepEqual(all('[role="tabpanel"]').map(({ hidden }) => hidden), [true, true, false]);
+});
+
+test("a place that sees the word that it writes ticks the task", async () => {
+  const { put, text } = show(widget, usual);
+  for (const wiring of ["gpt", "bert"]) await put("wiring", wiring);
+  assert.match(text(".acw-task"), /^○/);
+  await put("wiring", "stub");
+  assert.match(text(".acw-task"), /^✓/);
 });
 
 test("sizes keep the choice inside, and padding inside the source", async () => {

@@ -1,5 +1,5 @@
-// What the budget explorer computes: parameters, operations and bytes by part, and the optimum of a law.
-import { scaled, sum } from "../numbers.js";
+// What a model and a step of its training cost: parameters, operations and bytes by part.
+import { sum } from "../numbers.js";
 
 /** Heads that divide the width, and key/value heads that divide those: the nearest below. */
 export function fitting(sizes, choices) {
@@ -75,20 +75,6 @@ export function costs(sizes) {
     days: run / (sizes.petaflops * 1e15) / 86400,
   };
 }
-
-/** Loss of N parameters after D tokens. */
-export const lossAt = ([A, B, alpha, beta, E], N, D) => E + A / N ** alpha + B / D ** beta;
-
-/** Parameters, tokens and loss that a law calls best for 6 N D operations. */
-export function optimum(law, flops) {
-  const [A, B, alpha, beta] = law;
-  const N = ((alpha * A) / (beta * B)) ** (1 / (alpha + beta)) * (flops / 6) ** (beta / (alpha + beta));
-  const D = flops / 6 / N;
-  return { N, D, loss: lossAt(law, N, D) };
-}
-
-/** A count as a reader says it: 175 B. */
-export const count = (n) => scaled(n, 1000, ["", "k", "M", "B", "T"]);
 
 /** A duration as a reader says it. */
 export function duration(days) {

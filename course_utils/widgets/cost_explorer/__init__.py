@@ -1,0 +1,1 @@
+"""The widget ``cost_explorer``: its Python, JavaScript and style."""
