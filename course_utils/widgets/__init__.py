@@ -11,6 +11,7 @@ from course_utils.widgets.alignment_explorer.alignment_explorer import (
 from course_utils.widgets.budget_explorer.budget_explorer import BudgetExplorer, budget_explorer
 from course_utils.widgets.claim_ledger.claim_ledger import ClaimLedger, claim_ledger
 from course_utils.widgets.cost_explorer.cost_explorer import CostExplorer, cost_explorer
+from course_utils.widgets.date_writer.date_writer import DateWriter, date_writer
 from course_utils.widgets.decode_stepper.decode_stepper import DecodeStepper, decode_stepper
 from course_utils.widgets.explanation_graph.explanation_graph import (
     ExplanationGraph,

@@ -48,6 +48,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["--seeds", "1", "--long"],
     ),
     "chapter_02_dates": ({"PAIRS": 600, "TESTED": 64, "SETTINGS": STEPS}, ["--seeds", "1"]),
+    "chapter_02_writer": ({"PAIRS": 600, "EACH": 2, "OTHER": 12, "SETTINGS": STEPS}, []),
     "chapter_03_scaling": (
         {"STEPS": 1, "WIDTHS": [16], "RATES": [0.01], "WINDOWS": 4}, ["--seeds", "1"]
     ),

@@ -90,6 +90,28 @@ def _sixth_character() -> Step:
     )
 
 
+def _another_date() -> Step:
+    """Type over what is there."""
+    text = "15. kesäkuuta 1968"
+
+    def type_over(page: Any, _: Any) -> None:
+        page.keyboard.press("Control+A")
+        page.keyboard.type(text)
+
+    return Step(
+        lambda root: root.get_by_role("textbox"), lambda _, found: found.fill(text), type_over
+    )
+
+
+def _last_written_sign() -> Step:
+    """The arrow keys start from the sign that has the focus, the chosen one."""
+    return Step(
+        lambda root: root.locator('.acw-written button[aria-pressed="true"]'),
+        lambda page, chosen: chosen.locator("xpath=..").locator("button").last.click(),
+        typed("End"),
+    )
+
+
 def _last_output() -> Step:
     """The arrow keys start from the output that has the focus, the first."""
     return Step(
@@ -160,6 +182,12 @@ DRIVES = {
         lambda _: [pick("Score", "dot"), _sixth_character()],
         said.sixth_character_with_dot,
         {"score": 0, "place": 5},
+    ),
+    "DateWriter": Drive(
+        widgets.date_writer,
+        lambda _: [_another_date(), _last_written_sign()],
+        said.day_of_a_finnish_date,
+        {"text": "15. kesäkuuta 1968", "place": 9},
     ),
     "ProjectionToy": Drive(
         widgets.projection_toy,

@@ -18,6 +18,7 @@ from course_utils.positions import rope_interleaved
 from course_utils.widgets import look_stepper
 from course_utils.widgets.state_explorer.state_explorer import START
 from tests.widgets.cost_explorer import cost_explorer_cases
+from tests.widgets.date_writer import date_writer_cases
 from tests.widgets.explanation_graph import explanation_graph_cases
 from tests.widgets.forward_pass import forward_pass_cases
 from tests.widgets.hopfield_landscape import hopfield_landscape_cases
@@ -258,6 +259,21 @@ def shuffled_without_positions(widget: Any) -> list[str]:
         f"Shuffle {widget.shuffle + 1}, without positions: the model reads",
         f"with probability {fixed(said, 2)}; it is a {widget.images[widget.image]['label']}.",
         f"Entropy {fixed(entropy, 2)} of at most {fixed(np.log(len(row)), 2)}.",
+    ]
+
+
+def day_of_a_finnish_date(widget: Any) -> list[str]:
+    """The last sign of what the model writes, and the share of the word that it was read from."""
+    text = "15. kesäkuuta 1968"
+    found = date_writer_cases.read(*date_writer_cases.model(), text)
+    day, row = text.partition(".")[0], found["weights"][9]
+    assert found["chance"] >= widget.sure
+    chance = "more than 0.99" if found["chance"] > 0.995 else fixed(found["chance"], 2)
+    share = sum(row[: len(day)])
+    share = "all" if share > 0.995 else fixed(share, 2)
+    return [
+        f"Writing the 5 of day 15, it reads ‘{day}’ with {share} of its weight.",
+        f"Sure: probability {chance}.",
     ]
 
 

@@ -1,0 +1,1 @@
+"""The widget ``date_writer``: its Python, JavaScript and style."""
