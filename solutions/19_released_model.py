@@ -46,7 +46,6 @@ from time import process_time
 from types import SimpleNamespace
 
 import jinja2
-import matplotlib.pyplot as plt
 import torch
 from torch.nn import functional as F
 
