@@ -27,7 +27,7 @@ chat:
 test: gates book
 	$(PYTEST) $(NBVAL) --nbval solutions
 	$(PY) -m tools.alone $(PARALLEL) -p tools.nbval_kernels --nbval-lax
-	$(PYTEST) -p no:nbval -m "not benchmark and not exhaustive"
+	$(PYTEST) -p no:nbval --dist worksteal -m "not benchmark and not exhaustive"
 
 check: gates
 	$(PYTEST) -p no:nbval --dist worksteal -m "not browser and not thorough and not exhaustive" $(addprefix --ignore=tests/,notebooks peers book laws/test_public_functions.py laws/test_modules.py)
