@@ -10,6 +10,7 @@ Each chapter has one source, `solutions/NN_topic.py` (py:percent), and two noteb
     python -m tools.build_notebooks                 build what is not up to date
     python -m tools.build_notebooks 03 --execute    build one chapter, execute it in any case
     python -m tools.build_notebooks --check         write nothing, fail on any fault
+    python -m tools.build_notebooks --openings      only print when each chapter shows something
 
 The same source gives the same bytes. What a cell's header may carry:
 
@@ -41,12 +42,12 @@ is not what its source gives, 2 for a usage error.
 import argparse
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tools import shown
 from tools.notebooks.files import build, check, find_sources, stray
-from tools.notebooks.minutes import with_minutes
+from tools.notebooks.minutes import first_seen, with_minutes
 from tools.notebooks.rules import AskedOf, asked_twice, faults
 from tools.notebooks.run import NotebookError
 from tools.notebooks.source import Asked, Chapter, read_chapter, with_data
@@ -77,6 +78,9 @@ def main(argv: Sequence[str] | None = None, asked_of: AskedOf = exercise_data) -
             parser.error(f"no source solutions/NN_topic.py for {name!r}")
     chapters, broken = _read(root, chosen, asked_of)
     made = [with_minutes(with_data(chapter, asked_of)) for chapter in chapters]
+    if options.openings:
+        print("\n".join(_openings(made)))
+        return 0
     if options.check:
         broken += [line for chapter in made for line in check(root, chapter)]
         broken += [line for chapter in chapters for line in shown.check(root, chapter)]
@@ -88,6 +92,14 @@ def main(argv: Sequence[str] | None = None, asked_of: AskedOf = exercise_data) -
         print(f"{len(made)} chapters, {2 * len(made)} notebooks: all up to date")
         return 0
     return _build(root, made, options)
+
+
+def _openings(chapters: Sequence[Chapter]) -> Iterator[str]:
+    """Yield a line for each chapter: minutes before its first picture and its first widget."""
+    yield f"{'minutes before the first':28} picture  widget"
+    for chapter in chapters:
+        picture, widget = first_seen(chapter)
+        yield f"{chapter.name:28} {picture:7.1f} {widget:7.1f}"
 
 
 def _build(root: Path, chapters: Sequence[Chapter], options: argparse.Namespace) -> int:
@@ -110,6 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("chapters", nargs="*", help="numbers or names, as 03 or 03_topic; none means all")
     add("--check", action="store_true", help="execute nothing, write nothing, fail on any fault")
+    add("--openings", action="store_true", help="only say when a chapter shows something")
     add("--execute", action="store_true", help="execute even where no code changed")
     add("--overwrite", action="store_true", help="replace a learner's notebook that holds work")
     add("--timeout", type=int, default=120, help="seconds a cell may take (%(default)s)")
