@@ -14,6 +14,22 @@
 r"""
 # Read a sequence into one vector, and see where that fails
 
+Two models read a row of digits and write it down again. One must keep all that it has read in a single vector of 64 numbers; the other may look back at every step.
+
+Play for one minute: move the length. **Which model makes the first mistake, at which length, and which part of its copy is still right at 40?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.measure import read_record
+from course_utils.widgets import length_explorer
+
+names, copies = ("fixed", "attention"), read_record("chapter_01_copies")
+samples = [(one["source"], {name: one[name] for name in names}) for one in copies["runs"]]
+curves = {name: {one["length"]: one[name] for one in copies["accuracy"]} for name in names}
+length_explorer(samples, curves, trained=40, length=20)
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. write the step of a recurrent network and an encoder that copes with padding;
@@ -45,7 +61,7 @@ Five words:
 - **seed**: the number that starts a random generator. Other seeds mean other first parameters and another order of the data, so several of them show how much of a result is chance.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import datetime
 import math
 import sys
@@ -70,6 +86,16 @@ from course_utils.widgets import length_explorer
 plotting.use_style()
 torch.set_num_threads(1)
 torch.set_printoptions(precision=4, sci_mode=False)
+
+# %% [markdown]
+"""
+The chapter's first model as a whole, before its parts:
+"""
+
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("01")
 
 # %% [markdown]
 r"""

@@ -38,7 +38,7 @@ Letters:
 - Papers write vectors as columns, $W^\top q$; code keeps them as rows, `q @ W`. The numbers are the same.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import datetime
 import math
 import sys
@@ -113,7 +113,15 @@ r"""
 ## 2. Additive: a small network rates each pair
 
 Bahdanau, Cho and Bengio (arXiv 2014, ICLR 2015) let a small network with one hidden layer do the rating:
+"""
 
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("02")
+
+# %% [markdown]
+r"""
 $$e_{ti} = v^\top \tanh(W_q^\top q_t + W_k^\top k_i)$$
 
 | | shape | |

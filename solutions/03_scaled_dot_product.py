@@ -14,6 +14,19 @@
 r"""
 # Write scaled dot-product attention, and see why the scale is 1/√d_k
 
+A query compares itself with eight keys, and the softmax turns its scores into weights. How wide queries and keys are, $d_k$, decides how sure it is.
+
+Play for one minute: make $d_k$ large, with the scale and without it. **From which width on does one key get nearly all the weight, and what does the scale change?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.widgets import scale_explorer
+
+opening = scale_explorer()
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. write attention from four lines of algebra, with masks, for any shape, and check it against PyTorch;
@@ -34,7 +47,7 @@ How to read: a question comes before each experiment. Write your guess down, run
 All shapes are written with the same letters: $L$ queries, $S$ keys (and as many values), width $d_k$ of a query or key, width $d_v$ of a value. $L$ and $S$ stay two letters even where they are equal. In code, `@` is the matrix product and `x.mT` is `x` with its last two axes swapped.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import itertools
 import math
 import sys
@@ -52,7 +65,6 @@ from course_utils import attention, heatmap, matrix_plotting, measure, plotting
 from course_utils.data import character_text, encode
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import next_character_loss, train_character_model
-from course_utils.widgets import scale_explorer
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -134,7 +146,15 @@ r"""
 ## 2. The whole formula, and its shapes
 
 Many queries at once turn the four steps into two matrix products:
+"""
 
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("03")
+
+# %% [markdown]
+r"""
 $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V \tag{1}$$
 
 | | shape | row $i$ is |
@@ -910,8 +930,8 @@ That gradients vanish without the scale is true of wide heads only. At width 4 o
 Try it yourself: change the width, switch the scale on and off, and change the **temperature** (the scores are divided by it) until an unscaled wide head looks like a scaled one. Which temperature do you need?
 """
 
-# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-scale_explorer()
+# %%
+opening
 
 # %% [markdown]
 r"""

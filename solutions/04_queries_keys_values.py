@@ -14,6 +14,19 @@
 r"""
 # Give one input three roles: queries, keys, values
 
+Seven days look at each other. What each asks, offers and hands over is made from one vector by three matrices, whose rows you can drag.
+
+Play for one minute. **Can you make Monday look at Sunday, and which matrices must you move for it? Which one never changes whom anybody looks at?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.widgets import projection_toy
+
+opening = projection_toy()
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. explain query, key and value as a dictionary that answers every question, and say where the analogy breaks down;
@@ -33,7 +46,7 @@ As before: a question comes before each experiment. Write your guess down, run t
 The letters of chapter 03 stay: $L$ queries, $S$ keys and values, widths $d_k$ and $d_v$. So does $d_{model}$, the width of the stream; here queries, keys and values are made from it. Positions are rows, so a matrix $W$ is multiplied from the right: $x W$.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import math
 import statistics
 import time
@@ -46,7 +59,6 @@ from torch.nn import functional as F
 from course_utils import attention, matrix_plotting, measure, plotting
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.training import descend
-from course_utils.widgets import projection_toy
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -224,7 +236,15 @@ r"""
 ## 2. One input, three roles
 
 In a Transformer nobody hands over queries, keys and values. There is one sequence $X$, a row of width $d_{model}$ for each position, and three learned matrices:
+"""
 
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("04")
+
+# %% [markdown]
+r"""
 $$Q = X W_Q, \qquad K = X W_K, \qquad V = X W_V \tag{1}$$
 
 | | shape |
@@ -343,8 +363,8 @@ Drag the rows of the matrices yourself. Try, in this order:
 4. *Rank 1*. How many different favourites are left in the table?
 """
 
-# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-projection_toy()
+# %%
+opening
 
 # %% [markdown]
 """

@@ -14,6 +14,28 @@
 r"""
 # Run many attentions side by side: multi-head attention
 
+One layer has learned four relations between letters, one in each of its four heads. A row shows where that position looks.
+
+Play for one minute: point at a cell, then switch heads off. **Which head looks at the capital letter? Which positions hardly move when it is off?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.measure import read_record
+from course_utils.widgets import head_grid
+
+recorded = read_record("chapter_05_heads")
+letters, heads = recorded["settings"]["letters"], recorded["runs"]
+head_grid(
+    [one["weights"] for one in heads],
+    letters,
+    letters,
+    contributions=[one["contribution"] for one in heads],
+    title="One layer, four heads",
+    head_names=[one["head"] for one in heads],
+)
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. split a stream into heads and merge them again without shuffling a number;
@@ -27,7 +49,7 @@ r"""
 *Core path · further*
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import itertools
 import math
 import sys
@@ -252,6 +274,16 @@ The first fails, with a message about sizes. The second runs, because $4\cdot6 =
 r"""
 ## 3. The whole formula
 
+Project, cut, attend, merge and mix:
+"""
+
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("05")
+
+# %% [markdown]
+r"""
 $$\mathrm{head}_h = \mathrm{Attention}(QW_h^Q,\ KW_h^K,\ VW_h^V), \qquad \mathrm{MultiHead}(Q, K, V) = [\mathrm{head}_1 \,\cdots\, \mathrm{head}_H]\; W^O$$
 
 | | shape | |

@@ -14,6 +14,19 @@
 r"""
 # Say who may look where: masks
 
+A mask says which key each query may look at. Rules are combined, and the table of weights follows.
+
+Play for one minute: choose an example from the list, then rules of your own. **Which of them leaves a query that may look at nothing, and what does that query return?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.widgets import mask_playground
+
+opening = mask_playground()
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. build causal and padding masks (further: window, prefix and document masks), combine them, and say where L ≠ S needs an offset;
@@ -34,7 +47,7 @@ How to read: each experiment begins with a question. Write your guess down, run 
 $L$ queries and $S$ keys, as before. A mask is boolean, has one row for each query and one column for each key, and **True means: may look**. Query $i$ and key $j$ are counted from 0.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import copy
 import itertools
 import math
@@ -57,7 +70,6 @@ from course_utils.learner import check, dispute, hint, mine, progress, review, s
 from course_utils.models import SmallTransformer
 from course_utils.models.training import descend
 from course_utils.positions import alibi_bias
-from course_utils.widgets import mask_playground
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -755,8 +767,8 @@ Try the rules yourself. Choose a query's row with the mouse or the arrow keys.
 **Predict** first: which of the examples in the list contain a query that sees nothing?
 """
 
-# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-mask_playground()
+# %%
+opening
 
 # %% [markdown]
 r"""

@@ -14,6 +14,19 @@
 r"""
 # Tell attention where its tokens stand: positional encodings
 
+A query and a key are turned, pair by pair, by an angle that grows with their position. Each clock shows one pair.
+
+Play for one minute: move the two tokens, then press *Both one later* a few times. **Which numbers change, and which never do?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.widgets import rope_clock
+
+opening = rope_clock()
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. show that attention alone does not know the order of its tokens, and test any layer for it;
@@ -34,7 +47,7 @@ As before, each experiment begins with a question. Write your guess down, run th
 One set of symbols serves the whole chapter, even where the papers use others. A **position** is a whole number counted from 0: $p$ for any token, $m$ for a query, $n$ for a key. The **distance** is $n - m$: negative for a key before its query. $i$ numbers pairs of features, $h$ heads, and $\Delta$ is a shift.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import math
 import sys
 from functools import partial
@@ -49,7 +62,7 @@ from course_utils import attention, matrix_plotting, measure, models, plotting, 
 from course_utils.data import character_text
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.gpt.named_schemes import TRAINED
-from course_utils.widgets import extrapolation_explorer, rope_clock
+from course_utils.widgets import extrapolation_explorer
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -923,8 +936,8 @@ $q$ points at an angle of 1 radian, $k$ at 3. Both products are $\cos 2 = -0.416
 In the picture below, move the query and the key; then press *Both one later* a few times. Which numbers change, and which do not? Which clock tells neighbours apart, and which tells 5 from 60?
 """
 
-# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-rope_clock()
+# %%
+opening
 
 # %% [markdown]
 r"""

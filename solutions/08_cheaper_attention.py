@@ -14,6 +14,20 @@
 r"""
 # Make attention cheaper, and measure what it costs
 
+Plain attention compares every query with every key. Each variant in the list reads less, keeps less, or computes in another order.
+
+Play for one minute: choose a variant and let $n$ grow. **Which of the three costs (operations, table of weights or states, cache) stops growing, and for which variants?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.measure import read_record
+from course_utils.widgets import variant_explorer
+
+opening = variant_explorer(read_record("chapter_08_cheaper")["runs"])
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. say of each cheaper attention which cost it lowers: parameters, operations, memory, or the bytes kept while generating;
@@ -38,7 +52,7 @@ $n$ tokens, $H$ query heads, $H_{kv}$ heads of keys and values, width $d_k$ of o
 Numbers that take long to measure were recorded beforehand by the scripts in `benchmarks/`. The cells below read those records, and repeat a small part of them live.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import math
 import sys
 import time
@@ -55,7 +69,6 @@ from course_utils import attention, measure, plotting
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import RecallModel, judge_recall, recall_batch, train_recall
 from course_utils.positions import rope_interleaved
-from course_utils.widgets import variant_explorer
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -121,6 +134,16 @@ There are four different costs, and each family in this chapter lowers some of t
 
 </details>
 """
+
+# %% [markdown]
+"""
+Before the parts, a map: what each query may read and, last, what heads may share.
+"""
+
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("08")
 
 # %% [markdown]
 r"""
@@ -1818,8 +1841,8 @@ Choose a variant and the sizes: who sees whom (drawn for 24 tokens), what it cos
 **Predict.** Take the window, then the linear kernel, and let $n$ grow: which of the three costs (operations, table of weights or states, cache) stop growing?
 """
 
-# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-variant_explorer(costs["runs"])
+# %%
+opening
 
 # %% [markdown]
 """

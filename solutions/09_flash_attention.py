@@ -14,6 +14,19 @@
 r"""
 # Tile attention: keep it exact, and never store the table
 
+Seven queries meet eight keys: 56 scores. Below, attention is computed exactly, and only a small tile of the scores exists at any time.
+
+Play for one minute: press *Step*. **How can a softmax be right that has not seen its whole row? And what would be moved between the memories if the tiles were single scores?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.widgets import tile_stepper
+
+opening = tile_stepper()
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. compute an arithmetic intensity, and read from a roofline whether arithmetic or memory sets the limit;
@@ -38,7 +51,7 @@ The kernel of section 9 is written in Triton, which the course installs on Linux
 The chapter is about exact attention: every number that it computes is the one that chapter 03 computes, up to rounding. What changes is the order of the work, and what is kept.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import math
 import sys
 import time
@@ -59,7 +72,6 @@ from course_utils.attention.tiled.flash.launch import gpu_tilings
 from course_utils.attention.tiled.flash.spans import count_tiles, visible_spans
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.triton_interpreter import tl  # None where Triton does not exist
-from course_utils.widgets import tile_stepper
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -452,7 +464,17 @@ check("merge_partials", merge_partials)
 r"""
 ## 4. Tiles
 
-Cut the queries into blocks of $B_q$ and the keys into blocks of $B_k$. A tile is the scores of one block of each; it lives on the chip and is then discarded. Two orders of the loops are in use:
+Cut the queries into blocks of $B_q$ and the keys into blocks of $B_k$. A tile is the scores of one block of each; it lives on the chip and is then discarded. 
+"""
+
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("09")
+
+# %% [markdown]
+r"""
+Two orders of the loops are in use:
 
 - **keys outside**, that is, in the outer loop (FlashAttention; Dao et al., 2022): a block of keys and values is read once, and meets all queries. The state of every query goes to HBM and back for each block.
 - **queries outside**, in the outer loop (FlashAttention-2; Dao, 2024): a block of queries keeps its state on the chip and runs over all keys, which are read again for each block. Only out and $\mathrm{lse} = m + \log l$ are written.
@@ -465,8 +487,8 @@ Step through it. The scores are multiples of one half, so each step can be check
 **Predict**, before you press Step: with blocks of 3, how many steps do the 7 × 8 scores take? Which order moves fewer numbers? Then choose *causal*: which tiles disappear?
 """
 
-# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-tile_stepper()
+# %%
+opening
 
 
 # %%

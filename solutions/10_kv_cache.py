@@ -14,6 +14,19 @@
 r"""
 # Generate one token at a time, and keep what was computed
 
+A model writes one token after another. What it computed for the earlier ones is kept: a column of keys and values for each.
+
+Play for one minute: press *Step*, then change what is kept. **Which choice keeps the fewest bytes, and what does *nothing* cost instead?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.widgets import decode_stepper
+
+opening = decode_stepper(kind="mha", prompt=8)
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. write prefill and decoding with a cache, and prove that they equal a model without one;
@@ -36,7 +49,7 @@ $B$ sequences, $H$ query heads, $H_{kv}$ heads of keys and values, $T$ new token
 Times that need a quiet machine were recorded beforehand, by a script in `benchmarks/`. The cells below read that record and repeat a small part of it live.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import math
 import sys
 import time
@@ -54,7 +67,7 @@ from course_utils.data import character_text
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import GPT, GivenCache, GivenPositions, ModelCache, generate, left_pad
 from course_utils.positions import rope_interleaved
-from course_utils.widgets import decode_stepper, speculation_explorer
+from course_utils.widgets import speculation_explorer
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -119,15 +132,23 @@ r"""
 
 # %% [markdown]
 r"""
-There are two phases, with different costs. **Prefill** reads the prompt: many tokens at once, large matrix products. **Decoding** adds one token after another, and each step multiplies every weight matrix of the model by a single row.
+There are two phases. **Prefill** reads the prompt: many tokens at once, large matrix products. **Decoding** adds one token after another, and each step multiplies every weight matrix of the model by a single row.
+"""
 
-**Step through it.** Press *Step*. Each row of blocks is a head of keys and values, each column a slot, which is room for one token. Change what is kept, and watch three things: which positions are held, how many bytes they take, and how many operations a step needs.
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("10")
+
+# %% [markdown]
+r"""
+**Step through it** once more. Each row of blocks is a head of keys and values, each column a slot, which is room for one token. Change what is kept, and watch which positions are held, how many bytes they take, and how many operations a step needs.
 
 **Predict**, before you choose *nothing*: after the prompt of 8, how many tokens will the model have read in all when position 22 has been written? And with a cache?
 """
 
-# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-decode_stepper(kind="mha", prompt=8)
+# %%
+opening
 
 # %%
 print(f"tokens read: with a cache {8 + 22 - 8}, without one {sum(range(8, 22 + 1))}")

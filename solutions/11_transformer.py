@@ -40,7 +40,7 @@ The **stream** (residual stream, hidden states) is one vector for each position,
 Runs of several seeds were recorded beforehand, by scripts in `benchmarks/`; the cells read those records and train small models live. Sentences and listings that are judged come from five published texts, A to E, which the site's page *What is measured here* lists by title.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import itertools
 import math
 import sys
@@ -75,7 +75,15 @@ r"""
 ## 1. Three attentions, three masks
 
 A Transformer uses one mechanism three times. In the **encoder**, every position of the source reads every other. In the **decoder**, each position reads itself and what was written before it. In **cross-attention** the decoder's positions ask, and the encoder's output answers: queries from one sequence, keys and values from another.
+"""
 
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("11")
+
+# %% [markdown]
+r"""
 **Predict.** The encoder has read 7 tokens, the decoder has written 5. What are the shapes of the three tables of weights? And of the three outputs? Which of the three has more parameters than the others?
 """
 

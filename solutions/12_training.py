@@ -14,6 +14,18 @@
 r"""
 # Train a Transformer, and count what it costs
 
+A budget of operations can buy a large model that reads little, or a small one that reads much. Between them lies the lowest loss that a fitted law promises.
+
+Play for one minute: change the budget and the law. **For what GPT-3 cost, is its size of 175 billion parameters on the right, the left, or at the lowest point?** At the end of the chapter you can explain it, and count the cost yourself.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.widgets import budget_explorer
+
+budget_explorer("GPT-3", budget=23.5)
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. write GPT's loss without its off-by-one and, further, BERT's masking and smoothed targets;
@@ -35,7 +47,7 @@ The vocabulary has $V$ tokens, $N$ is the number of parameters, $D$ the number o
 What takes too long for a notebook was recorded beforehand, by scripts in `benchmarks/`; the cells read those records, and say so. Sentences and listings that are judged come from five published texts, A to E, which the site's page *What is measured here* lists by title.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import math
 import sys
 import warnings

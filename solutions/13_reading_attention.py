@@ -14,6 +14,25 @@
 r"""
 # Read attention: what the weights say, and what they do not
 
+A small classifier has called this document Polish. Which word decided it? Four rankings answer from its weights, and one by leaving each word out.
+
+Play for one minute: choose a ranking and a word. **Which ranking agrees with leaving words out, and which ones praise words that hardly matter?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.measure import read_record
+from course_utils.widgets import explanation_graph
+
+document = read_record("chapter_13_document")
+explanation_graph(
+    [one["word"] for one in document["runs"]],
+    *([layer[name] for layer in document["layers"]] for name in ("weights", "gradients")),
+    [one["left_out"] for one in document["runs"]],
+    title=f"Predicted: {document['settings']['predicted']}",
+)
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. measure a head (entropy, an induction score; further, distance and roles), and say what to compare it with;
@@ -38,7 +57,7 @@ Seven small models are trained in this notebook, one seed each. Experiments that
 Texts A to E are five published introductions to attention, whose sentences this course checks; the page *What is measured here* names them.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import math
 import sys
 from functools import partial
@@ -289,6 +308,16 @@ r"""
 
 A segment of random symbols, repeated again and again: `c a b d | c a b d | c a …`. Nothing in the first copy can be predicted. In the later copies, everything after their first symbol can: look for the place where the symbol that you are reading occurred before, and take **what came after it**. A head that looks there is an **induction head** (Olsson et al., 2022).
 
+Two heads of different layers can share such a job only through the stream:
+"""
+
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("13")
+
+# %% [markdown]
+r"""
 **Predict.** You read `… c a` in the second copy. In one layer, a query knows its own symbol and the keys know theirs. Can a head find "the symbol *after* an earlier `a`"?
 """
 

@@ -14,6 +14,20 @@
 r"""
 # Look at images: vision and cross-modal attention
 
+A small Vision Transformer runs in this page. It cuts a digit into patches, and each patch is a token.
+
+Play for one minute: look at a head, then press *shuffle patches*, once with *positions* switched on and once without. **When does the answer change, and why only then?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.measure import read_record
+from course_utils.widgets import patch_explorer
+
+opening = patch_explorer(read_record("chapter_14_explorer"), image=6, layer=2)
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. cut an image into tokens, and say which pixel goes where;
@@ -39,7 +53,7 @@ Three small models are trained in this notebook, one seed each. Longer runs were
 Texts A to E, whose sentences this course checks, are listed on the page *What is measured here*.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import copy
 import sys
 import time
@@ -60,7 +74,6 @@ from course_utils.models.tasks import captions, digit_training, dots, pair_train
 from course_utils.models.vision.detection import Detector
 from course_utils.models.vision.two_towers import mean_of
 from course_utils.positions import is_permutation_equivariant
-from course_utils.widgets import patch_explorer
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -82,7 +95,15 @@ r"""
 ## 1. An image becomes a sequence
 
 A Transformer reads a sequence of vectors. An image is a grid of pixels. The **Vision Transformer** (ViT; Dosovitskiy et al., 2021) cuts the grid into square **patches**, flattens each, and calls them tokens.
+"""
 
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("14")
+
+# %% [markdown]
+r"""
 By hand: an image of 4 × 4 pixels, numbered in reading order, and patches of 2 × 2. The first patch holds the pixels 0, 1, 4 and 5.
 
 **Predict.** One line of code looks as if it did the same: `image.reshape(4, 4)`, four rows of four numbers. What is in its first row?
@@ -421,8 +442,8 @@ The widget below contains two smaller models (patches of 2 × 2 and of 4 × 4). 
 **Predict.** What will a shuffle do to the answer with *positions* switched on? And switched off?
 """
 
-# %% tags=["nbval-ignore-output"] reason="a widget's id"
-patch_explorer(measure.read_record("chapter_14_explorer"), image=6, layer=2)
+# %%
+opening
 
 # %% [markdown]
 r"""

@@ -14,6 +14,19 @@
 r"""
 # Run the theory: why attention works, and where it stops
 
+Three patterns are stored in a plane. A walk that begins anywhere runs downhill to one of them, or to a place between them. Each step is one step of attention.
+
+Play for one minute: click where a walk should start, and move $\beta$. **How many valleys are there at $\beta = 0.5$, and from where on has each pattern its own?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.widgets import hopfield_landscape
+
+opening = hopfield_landscape()
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. read attention as kernel smoothing, as a Hopfield step and, without the softmax, as a recurrent network (further), and say when each is exact;
@@ -27,7 +40,7 @@ r"""
 *Core path · further*
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import math
 import sys
 from functools import partial
@@ -42,7 +55,6 @@ from course_utils import attention, measure, plotting
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.tasks.induction import induction_model, later_copies_right, train_induction
 from course_utils.positions import is_permutation_equivariant
-from course_utils.widgets import hopfield_landscape
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -440,8 +452,8 @@ r"""
 **Predict**, before you move the slider: how many valleys are there at $\beta = 0.5$? And does a pattern that you drag to the middle keep a valley of its own?
 """
 
-# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-hopfield_landscape()
+# %%
+opening
 
 # %% [markdown]
 r"""

@@ -14,6 +14,19 @@
 r"""
 # Split attention across devices, and read long texts
 
+Four devices share one long text. The queries stay, and keys and values travel round a ring.
+
+Play for one minute: press the steps with a causal mask, first with runs of neighbouring tokens, then with the zig-zag layout. **Which device waits in the first, and why does none wait in the second?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.widgets import ring_stepper
+
+opening = ring_stepper()
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. let queries stay and keys travel: write ring attention, and show that it gives what one process gives, forward and backward;
@@ -34,7 +47,7 @@ How to read: each experiment begins with a question. Write down your guess, run 
 Texts A to E, whose sentences this course checks, are listed on the page *What is measured here*.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 from functools import partial
 from time import perf_counter, sleep
 
@@ -45,7 +58,6 @@ from course_utils import attention, data, distributed, measure, models, plotting
 from course_utils.distributed import faults, head_jobs, jobs
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.positions import RotaryPositions
-from course_utils.widgets import ring_stepper
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -75,7 +87,15 @@ A long text does not fit on one device. Cut it into $P$ runs of $n/P$ tokens and
 # %% [markdown]
 r"""
 So let the queries stay and the keys and values travel. The ranks form a **ring**. In one **rotation** (of the ring; it has nothing to do with RoPE's) every rank hands the block that it holds to rank $r + 1$, and is handed what rank $r - 1$ held; after the last rank comes rank 0.
+"""
 
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("16")
+
+# %% [markdown]
+r"""
 **Predict.** There are 4 ranks. Whose block does rank 1 hold after two rotations? And after how many has it held all of them?
 """
 
@@ -466,8 +486,8 @@ Now turn the ring yourself. Each rank's colour and pattern marks the pairs that 
 **Predict**, before you try: with the zig-zag layout, which of its own queries does rank 0 multiply by a block from rank 3? And which keys does rank 3 use of a block from rank 0?
 """
 
-# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-ring_stepper()
+# %%
+opening
 
 # %% [markdown]
 r"""

@@ -14,6 +14,19 @@
 r"""
 # Keep a state: what comes after attention
 
+A memory of fixed size takes in pairs of a key and a value. Each is written into the same few numbers.
+
+Play for one minute: add pairs one by one, and ask for the first of them again. **How many pairs does a memory of width 4 hold before it answers wrongly, and which way of writing holds the most?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.widgets import state_explorer
+
+opening = state_explorer()
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. write retention, the gated delta rule and a selective state space model as "fade, write, read", and say what each forgets;
@@ -34,7 +47,7 @@ How to read: each experiment begins with a question. Write down your guess, run 
 Texts A to E, whose sentences this course checks, are listed on the page *What is measured here*.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import math
 import re
 import sys
@@ -51,7 +64,6 @@ from course_utils.learner import check, dispute, hint, mine, progress, review, s
 from course_utils.models.tasks import expert_task
 from course_utils.models.tasks.expert_task import Experts, ExpertTask
 from course_utils.models.tasks.recall import RecallModel, judge_recall, train_recall
-from course_utils.widgets import state_explorer
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -76,7 +88,15 @@ r"""
 ## 1. Fade, write, read
 
 A softmax decoder keeps every key and value: its memory grows with the text. What if the memory had a fixed size? Take a matrix $S$ of $d_k \times d_v$ numbers, and for each token
+"""
 
+# %% tags=["remove-input"]
+from course_utils.diagrams import diagram
+
+diagram("17")
+
+# %% [markdown]
+r"""
 $$\underbrace{S \leftarrow \gamma\, S}_{\text{fade}}, \qquad \underbrace{S \leftarrow S + k\,v^\top}_{\text{write}}, \qquad \underbrace{\text{out} = q^\top S}_{\text{read}}$$
 
 This is **retention** (Sun et al., 2023), apart from a factor $1/\sqrt{d_k}$. With $\gamma = 1$ it is linear attention without the normaliser (chapter 08).
@@ -512,8 +532,8 @@ Now by hand. Add pairs one by one, choose a key to ask for it, and write it agai
 **Predict**, before you try: with the delta rule and $d = 4$, how many keys are still right after eight pairs? Which ones?
 """
 
-# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-state_explorer()
+# %%
+opening
 
 # %% [markdown]
 r"""

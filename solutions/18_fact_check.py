@@ -14,6 +14,19 @@
 r"""
 # Check what you read: a fact-check clinic and a field guide
 
+Hundreds of sentences from five published texts on attention were checked for this course. Each is in a ledger with its verdict.
+
+Play for one minute: search for a word that you know, and choose *wrong*. **Which of these sentences would you have believed?** At the end of the chapter you can check such a sentence yourself.
+"""
+
+# %% tags=["hide-input"]
+from course_utils import claims
+from course_utils.widgets import claim_ledger
+
+claim_ledger(claims.ledger(), claims.timeline())
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. take a claim about attention apart: what can be computed, run, looked up, or not known;
@@ -40,7 +53,7 @@ r"""
 Texts are quoted in order to be checked, not to be blamed. What is in quotation marks is verbatim, and a letter says where it stands. Where there is no letter, the sentence or the code is a common form, and ours.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import collections
 import pkgutil
 import re

@@ -14,6 +14,21 @@
 r"""
 # Run a released model on your own code
 
+A model that others trained and released reads a text and gives each of its 49,152 tokens a probability to come next. Here are 24 places of two texts.
+
+Play for one minute: choose a place, a temperature and a share. **How many tokens hold 90 % of the probability: always a handful, or sometimes hundreds?** At the end of the chapter the model runs on functions that you wrote.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.measure import read_record
+from course_utils.widgets import next_token_explorer
+
+record = read_record("chapter_19_next_token")
+opening = next_token_explorer(record)
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. read a file of weights down to its bytes, and undo its quantisation;
@@ -37,7 +52,7 @@ So far every model was one that the course had trained. This one was not: SmolLM
 It comes as one file of 98 MB, which `make learn` has fetched; `python -m course_utils model` fetches it otherwise. Without the file you can do all exercises, and the cells that need it show what they printed here.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 import math
 import struct
 from functools import partial
@@ -56,7 +71,6 @@ from course_utils.learner import check, dispute, hint, mine, progress, review, s
 from course_utils.models import generate, released, rms_norm
 from course_utils.models.released import gguf_file, gguf_model
 from course_utils.positions import rope_interleaved, rope_split_halves
-from course_utils.widgets import next_token_explorer
 
 # %% tags=["nbval-ignore-output"] reason="says whether the model's file is here"
 plotting.use_style()
@@ -65,14 +79,10 @@ with_model, path = released.with_model("chapter_19_printed")
 
 # %% [markdown]
 r"""
-First, what such a model does. Below are 24 places of two texts, and at each of them the probabilities that the model gives to its 49,152 tokens.
+First, what such a model does: the picture at the top shows 24 places, and at each the probabilities of all tokens.
 
-**Predict.** A *nucleus* is the fewest tokens that hold 90 % of the probability (chapter 10). How many tokens is that: always a handful, or sometimes hundreds?
+**Predict.** A *nucleus* is the fewest tokens that hold 90 % of the probability (chapter 10). How many tokens is that at a temperature of 0.7, of 1 and of 1.5?
 """
-
-# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-record = measure.read_record("chapter_19_next_token")
-next_token_explorer(record)
 
 # %%
 shares, temperatures = (record["settings"][name] for name in ("shares", "temperatures"))

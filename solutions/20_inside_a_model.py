@@ -14,6 +14,20 @@
 r"""
 # Look inside a released model
 
+One pass through a released model: 30 layers of 9 heads, the weights of one of them, what comes next according to every layer.
+
+Play for one minute: choose a prompt, a layer, a head and a position. **From which layer on do most heads *rest*, with more than half of their weight on the first token? And from which layer on does the last column make sense?** At the end of the chapter you can explain it.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.measure import read_record
+from course_utils.widgets import forward_pass
+
+opening = forward_pass(read_record("chapter_20_forward_pass"))
+opening
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. find, among 270 heads, the few that play a role, and say over which base rate;
@@ -37,7 +51,7 @@ The model is that of chapter 19, SmolLM2-135M-Instruct: 30 layers of 9 query hea
 What is found in one text may be luck. So each finding is held against three things: an *ablation*, a *base rate* and a *random choice*. One text is live; the others were recorded with the functions of this notebook. Without the model's file, cells show what they printed.
 """
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 from collections import defaultdict
 from functools import cache
 from types import SimpleNamespace
@@ -80,7 +94,9 @@ First, a picture of one pass through it. Choose a prompt, a layer, a head and a 
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-forward_pass(measure.read_record("chapter_20_forward_pass"), model=made if path else None)
+if path:  # with the model one can write a text, and take a head out
+    opening = forward_pass(measure.read_record("chapter_20_forward_pass"), model=made)
+opening
 
 # %% [markdown]
 r"""

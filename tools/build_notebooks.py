@@ -10,6 +10,7 @@ Each chapter has one source, `solutions/NN_topic.py` (py:percent), and two noteb
     python -m tools.build_notebooks                 build what is not up to date
     python -m tools.build_notebooks 03 --execute    build one chapter, execute it in any case
     python -m tools.build_notebooks --check         write nothing, fail on any fault
+    python -m tools.build_notebooks --openings      only print when each chapter shows something
 
 The same source gives the same bytes. What a cell's header may carry:
 
@@ -44,13 +45,13 @@ is not what its source gives, 2 for a usage error.
 import argparse
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tools import shown
 from tools.notebooks.files import build, check, find_sources, sources_by_number, stray
 from tools.notebooks.links import REFERENCES, end_faults, with_links
-from tools.notebooks.minutes import with_minutes
+from tools.notebooks.minutes import first_seen, with_minutes
 from tools.notebooks.rules import AskedOf, asked_twice, faults
 from tools.notebooks.run import NotebookError
 from tools.notebooks.source import Asked, Chapter, read_chapter, with_data
@@ -92,6 +93,9 @@ def main(argv: Sequence[str] | None = None, asked_of: AskedOf = exercise_data) -
         for chapter in chapters
         for line, says in end_faults(chapter, names)
     ]
+    if options.openings:
+        print("\n".join(_openings(made)))
+        return 0
     if options.check:
         broken += [line for chapter in made for line in check(root, chapter)]
         broken += [line for chapter in chapters for line in shown.check(root, chapter)]
@@ -103,6 +107,14 @@ def main(argv: Sequence[str] | None = None, asked_of: AskedOf = exercise_data) -
         print(f"{len(made)} chapters, {2 * len(made)} notebooks: all up to date")
         return 0
     return _build(root, made, options)
+
+
+def _openings(chapters: Sequence[Chapter]) -> Iterator[str]:
+    """Yield a line for each chapter: minutes before its first picture and its first widget."""
+    yield f"{'minutes before the first':28} picture  widget"
+    for chapter in chapters:
+        picture, widget = first_seen(chapter)
+        yield f"{chapter.name:28} {picture:7.1f} {widget:7.1f}"
 
 
 def _build(root: Path, chapters: Sequence[Chapter], options: argparse.Namespace) -> int:
@@ -125,6 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("chapters", nargs="*", help="numbers or names, as 03 or 03_topic; none means all")
     add("--check", action="store_true", help="execute nothing, write nothing, fail on any fault")
+    add("--openings", action="store_true", help="only say when a chapter shows something")
     add("--execute", action="store_true", help="execute even where no code changed")
     add("--overwrite", action="store_true", help="replace a learner's notebook that holds work")
     add("--timeout", type=int, default=120, help="seconds a cell may take (%(default)s)")

@@ -11,7 +11,7 @@ def draw() -> Diagram:
         W_k, both to width d_a; they are added, a tanh follows, and v makes one number of d_a.
         Right, bilinear (general): the query passes through W, from d_q to d_k, and meets the key
         in a dot product, one number. Without W, and with d_q = d_k, that is the dot score.""",
-        330,
+        336,
     )
     d.text(105, 10, "additive", "middle", 15, bold=True)
     d.text(335, 10, "bilinear", "middle", 15, bold=True)

@@ -34,5 +34,5 @@ def draw() -> Diagram:
     d.arrow((188, 334), (188, 376), label="(B, 1, d)")
     d.box(84, 376, 208, 36, "next token")
     d.arrow((292, 394), (428, 394), (428, 74), (406, 74), dashed=True)
-    d.text(300, 412, "read in the next step")
+    d.text(300, 412, "read next")
     return d

@@ -27,7 +27,7 @@ def draw() -> Diagram:
         d.text(352, y, "(L, d_k)")
     d.text(352, 86, "layer 1", bold=True)
     d.text(352, 216, "layer 2", bold=True)
-    d.text(352, 272, "reads what\nlayer 1 wrote")
+    d.text(352, 272, "reads what\nthose added")
     d.arrow((60, 342), (60, 362), label="(L, d_model)")
     d.box(10, 362, 100, 32, "unembed")
     d.arrow((110, 378), (160, 378))

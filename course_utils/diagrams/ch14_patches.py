@@ -23,7 +23,7 @@ def draw() -> Diagram:
     d.text(218, 90, "(B, N, C p²)", "middle")
     for number in range(4):
         d.table(304, 16 + 30 * number, ["boob"[number] * 8], 15)
-    d.text(364, 146, "N = hw/p² = 4 patches", "middle")
+    d.text(364, 146, "N = hw/p² patches", "middle")
     d.arrow((364, 158), (364, 184))
     d.box(292, 184, 144, 34, "× W_e + b_e", "blue")
     d.arrow((292, 201), (160, 201), label="(B, N, d_model)", side="above")

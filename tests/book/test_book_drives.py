@@ -26,11 +26,15 @@ def scripts(text: str, kind: str) -> list[Any]:
 
 
 def kept(page: Path) -> list[Any]:
-    """Return the course's widgets of a page as Python makes them from the state kept there."""
+    """Return what each view of a page shows, as Python makes it from the state kept there.
+
+    Views of one widget have the same object.
+    """
     text = page.read_text(encoding="utf-8")
     models = {i: one for all_of in scripts(text, "state") for i, one in all_of["state"].items()}
-    shown = [models[view["model_id"]] for view in scripts(text, "view")]
-    return [revived(model) for model in shown if "_anywidget_id" in model["state"]]
+    ours = {name: revived(one) for name, one in models.items() if "_anywidget_id" in one["state"]}
+    views = [view["model_id"] for view in scripts(text, "view")]
+    return [ours[name] for name in views if name in ours]
 
 
 def revived(model: dict[str, Any]) -> Any:
@@ -61,9 +65,12 @@ def test_every_widget_of_a_chapter_shows_what_python_says(
     found = kept(site / name)
     seen = visit(f"{address if hand == 'mouse' else site.as_uri()}/{name}")
     roots = seen.page.locator(".acw").all()
+    driven: list[Any] = []
     for widget, root in zip(found, roots, strict=True):
         drive = drives.DRIVES[type(widget).__name__]
-        for step in drive.steps(widget):
-            step.take(root, hand)
+        if widget not in driven:  # a second view follows the first
+            driven.append(widget)
+            for step in drive.steps(widget):
+                step.take(root, hand)
         hands.expect_said(root, drive.says(widget))
     assert (seen.outside, seen.errors) == ([], [])

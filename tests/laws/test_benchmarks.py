@@ -47,11 +47,13 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
          "TESTED": 4, "LONG_STEPS": 3},
         ["--seeds", "1", "--long"],
     ),
+    "chapter_01_copies": ({}, []),
     "chapter_02_dates": ({"PAIRS": 600, "TESTED": 64, "SETTINGS": STEPS}, ["--seeds", "1"]),
     "chapter_02_writer": ({"PAIRS": 600, "EACH": 2, "OTHER": 12, "SETTINGS": STEPS}, []),
     "chapter_03_scaling": (
         {"STEPS": 1, "WIDTHS": [16], "RATES": [0.01], "WINDOWS": 4}, ["--seeds", "1"]
     ),
+    "chapter_05_heads": ({}, []),
     "chapter_05_multi_head": ({"FORWARD": [[2, 8]], "BACKWARD": [[2, 8]]}, ["--rounds", "1"]),
     "chapter_07_positions": ({"STEPS": 1, "TIMES": [1, 1.5]}, ["--seeds", "1"]),
     "chapter_08_cheaper": (
@@ -99,6 +101,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "chapter_12_scaling": ({"WIDTHS": [4], "READ_AT": [1]}, ["--seeds", "1"]),
     "chapter_12_stability": ({"STEPS": 2, "WARMUP": 1, "DEEP_WARMUPS": [0]}, ["--seeds", "1"]),
+    "chapter_13_document": ({}, []),
     "chapter_13_heads": ({"STEPS": 1, "WINDOWS": 2}, ["--seeds", "1"]),
     "chapter_13_induction": ({"MODELS": [[2, 1, 2, False, 1], [1, 2, 2, True, 1]]}, []),
     "chapter_13_rankings": (

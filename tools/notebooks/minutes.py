@@ -7,6 +7,7 @@ twice. A chapter has one number, the sum of what its sections say, for the core 
 what is further; the site reads both off the notebook.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ PLACE = "*Core path · further*"  # the front's line that a builder fills in
 _WORD = re.compile(r"\w[\w'’-]*")
 _BESIDE = re.compile(r"<[^>]+>|<!--.*?-->|\]\([^)]*\)|\{[\w:-]+\}|(?s:\A---\n.*?\n---\n)")
 _QUESTION = re.compile(r"(?m)^\*\*(Predict|Check yourself|Find the error)\b")
+_WIDGETS = re.compile(r"from course_utils\.widgets import \(?([\w\s,]+)")
 _HEADINGS = re.compile(r"(?m)^(?=## )")
 _TIMED = re.compile(r"(?m)^## (?:\d+\. |Yours\b).*$")
 
@@ -150,6 +152,31 @@ def exercise_minutes(chapter: Chapter, section: Section) -> int:
 def minutes(chapter: Chapter, section: Section) -> int:
     """Return the minutes that a section shows below its heading."""
     return section.read + exercise_minutes(chapter, section)
+
+
+def first_seen(chapter: Chapter) -> tuple[float, float]:
+    """Return the minutes before a chapter's first picture and before its first widget.
+
+    A widget is a picture too, as are a diagram and a figure. What never comes is at infinity.
+
+    Args:
+        chapter: The source, with what the data say of its exercises.
+    """
+    code = "\n".join(cell.source for cell in chapter.cells if cell.kind == "code")
+    names = {name for found in _WIDGETS.findall(code) for name in re.findall(r"\w+", found)}
+    shows = re.compile(rf"(?m)^(?:\w+ = )?(?:{'|'.join(sorted(names | {'heatmap'}))})\(")
+    spent, picture, widget = 0.0, math.inf, math.inf
+    for cell in chapter.cells:
+        if cell.kind != "code":
+            spent += reading(cell.source)
+        elif "solution" not in cell.tags:
+            if shows.search(cell.source):
+                widget = min(widget, spent)
+            if "image" in cell.metadata.get("mystnb", {}) or "diagram(" in cell.source:
+                picture = min(picture, spent)
+            asked = chapter.asked.get(cell.exercise or "")
+            spent += asked.minutes if asked else reading("", cell.source)
+    return min(picture, widget), widget
 
 
 def _below(chapter: Chapter, section: Section) -> str:

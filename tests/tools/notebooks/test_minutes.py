@@ -1,9 +1,16 @@
 """Minutes of sections and of the core path: counted from the source, shown, and kept to a limit."""
 
+import math
+from pathlib import Path
+
 import pytest
 
+from course_utils.environment import ROOT
 from tests.tools.small_course import Course
-from tools.notebooks.minutes import reading
+from tools.build_notebooks import exercise_data
+from tools.notebooks.files import find_sources
+from tools.notebooks.minutes import first_seen, reading
+from tools.notebooks.source import read_chapter, with_data
 
 FRONT = "# %% [markdown]\n# # Title\n#\n# *Core path · further*\n\n"
 EXERCISE = """# %% [markdown]
@@ -92,3 +99,30 @@ def test_the_core_path_keeps_its_rules(course: Course, text: str, line: int, say
 def test_what_is_further_does_not_count(course: Course) -> None:
     course.write(FRONT + section("1. Do", 150 * 121, TAG) + 7 * EXERCISE)
     assert "the core path must" not in course.build("--check").err
+
+
+def test_minutes_before_a_picture_and_a_widget_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "01_new.py"
+    text = section("1. Read", 298) + '# %%\ndiagram("01")\n\n' + section("2. On", 147 - 6)
+    path.write_text(text, encoding="utf-8")
+    picture, widget = first_seen(read_chapter(path))
+    assert (picture, widget) == (pytest.approx(2), math.inf)
+    cell = "# %%\nfrom course_utils.widgets import rope_clock\n\nshown = rope_clock()\nshown\n"
+    path.write_text(text + cell, encoding="utf-8")
+    assert first_seen(read_chapter(path)) == pytest.approx((2, 3 + 1 / 12 - 3 / 75), abs=0.05)
+    path.write_text(cell + text, encoding="utf-8")
+    assert first_seen(read_chapter(path)) == (0, 0)
+
+
+UNOPENED = pytest.mark.xfail(strict=True, reason="begins with objectives still")
+CHAPTERS = [
+    pytest.param(path, id=path.stem, marks=[UNOPENED] * (path.stem[:2] in ("02", "11")))
+    for path in find_sources(ROOT)[1:]
+]
+
+
+@pytest.mark.parametrize("source", CHAPTERS)
+def test_a_chapter_shows_a_picture_in_two_minutes_and_a_widget_in_ten(source: Path) -> None:
+    picture, widget = first_seen(with_data(read_chapter(source), exercise_data))
+    assert picture <= 2
+    assert widget <= 10
