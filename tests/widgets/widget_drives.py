@@ -61,12 +61,12 @@ def _first_open_row(root: Any) -> Any:
 
 
 def _drag_first_row_of_w_key() -> Step:
-    """From (1, 0) to (-1.5, 0.5); a panel reaches 4.3 to each side, larger steps are 0.5."""
+    """From (1, 0) to (-1.5, 0.5); a panel reaches 3.6 to each side, larger steps are 0.5."""
 
     def drag(page: Any, handle: Any) -> None:
         plane = handle.locator("xpath=ancestor::figure").locator(".acw-plane")
         box = plane.bounding_box()
-        unit = box["width"] / 8.6
+        unit = box["width"] / 7.2
         middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.mouse.move(middle[0] + unit, middle[1])
         page.mouse.down()

@@ -1,44 +1,43 @@
 // One decoder step after another, by hand: the controls and the page.
 import { decimal } from "../numbers.js";
 import { slider } from "../inputs.js";
-import { button, depict, div, figure, fill, make, picture, shell, spoken, widget } from "../shared.js";
+import { depict, div, figure, fill, make, picture, shell, widget } from "../shared.js";
+import { walker } from "../player.js";
+import { task } from "../task.js";
 import { STAGES, look } from "./look_stepper_walk.js";
 import { formulas, pair, plane, sentence } from "./look_stepper_picture.js";
 
 const TRAITS = ["words", "states", "first", "turn", "keep", "factor", "step"];
 
+const BEAT = 1600;
+
 export default widget(TRAITS, ({ model, write, read }) => {
   const last = () => STAGES.length * model.get("words").length;
-  const go = (step) => write({ step: Math.max(0, Math.min(step, last())) });
-  const by = (words, where) => button(words, () => go(where()));
-
-  const start = by("Start", () => 0);
-  const back = by("Back", () => model.get("step") - 1);
-  const forward = by("Step", () => model.get("step") + 1);
-  const place = slider("stage", { min: 0, max: last() }, go);
+  const said = make("p", { className: "acw-said" });
+  const { bar, show: showStep, stop } = walker(BEAT, said, { at: () => model.get("step"), last, go: (step) => write({ step }) }, "stage");
+  const goal = task("find a factor with which not every word is written by the end.");
   const sharp = slider("factor of the scores", { min: 1, max: 12 }, (x) => write({ factor: x / 2 }));
-  const said = spoken("acw-said");
   const drawn = picture("0 0 300 300");
   const table = make("table");
   const lines = div("acw-lines");
   const written = make("p", { className: "acw-written" });
   const root = shell("look", "A decoder, step by step",
-    div("acw-steps", start, back, forward, place.label, place.input, place.output),
+    bar,
     div("acw-steps", sharp.label, sharp.input, sharp.output),
     said,
     div("acw-columns",
       figure("Circles: the encoder's states, larger with weight", drawn),
       make("div", {}, table, lines, written),
     ),
+    goal.line,
   );
 
   function update() {
     const state = read();
     const seen = look(state, state.step);
     const words = sentence(state, seen);
-    start.disabled = back.disabled = state.step === 0;
-    forward.disabled = state.step === last();
-    place.show(state.step, `${state.step} of ${last()}`);
+    showStep();
+    goal.met(state.step === last() && state.words.some(([, word]) => !seen.written.includes(word)));
     sharp.show(2 * state.factor, state.factor);
     said.textContent = words;
     depict(drawn, words, plane(state, seen));
@@ -55,5 +54,5 @@ export default widget(TRAITS, ({ model, write, read }) => {
     written.textContent = `Written so far: ${seen.written.join(" ") || "nothing"}`;
   }
 
-  return { root, update };
+  return { root, update, begin: () => [stop] };
 });

@@ -43,7 +43,7 @@ def look_stepper(
     states: Sequence[Sequence[float]] = STATES,
     *,
     factor: float = 2.0,
-    step: int = 0,
+    step: int = 3,
 ) -> LookStepper:
     """Step through a decoder that looks with its old state and moves with what it saw.
 

@@ -1,9 +1,11 @@
 // One head in the plane, without a kernel: drag the rows of W_Q, W_K and W_V and see who looks at whom.
 import { decimal } from "../numbers.js";
 import { handle, put } from "../plane.js";
-import { button, depict, div, figure, fill, heat, make, picture, scroll, shell, spoken, uniqueId, widget } from "../shared.js";
+import { presets } from "../presets.js";
+import { depict, div, figure, fill, folded, heat, make, note, picture, scroll, shell, spoken, uniqueId, widget } from "../shared.js";
+import { task } from "../task.js";
 import { attend, form, starts } from "./projection_toy_numbers.js";
-import { SIDE, at, from, keyPanel, queryPanel, sentence, tokenPanel, valuePanel } from "./projection_toy_panels.js";
+import { SIDE, at, from, keyPanel, queryPanel, sentence, symmetry, tokenPanel, valuePanel } from "./projection_toy_panels.js";
 
 const ROLES = [
   { role: "query", letter: "Q", words: "queries", draw: queryPanel },
@@ -37,9 +39,8 @@ export default widget(["w_query", "w_key", "w_value", "query"], ({ model, write 
     return { role, letter, ...more, svg, grips, caption, figure: make("figure", {}, caption, plane) };
   });
 
-  const buttons = Object.entries(places).map(([textContent, { query, key }]) =>
-    button(textContent, () => write({ w_query: query, w_key: key })),
-  );
+  const start = presets("Start from", Object.keys(places), (name) => write({ w_query: places[name].query, w_key: places[name].key }));
+  const goal = task("from “No projections”, move W_K alone until the chosen token looks most at another.");
   const radios = tokens.map((_, i) =>
     make("input", { type: "radio", name: `${id}-query`, onchange: () => write({ query: i }) }),
   );
@@ -58,16 +59,18 @@ export default widget(["w_query", "w_key", "w_value", "query"], ({ model, write 
     return { words, numbers, box: make("div", {}, heading, numbers) };
   });
   const said = spoken("acw-said");
+  const whether = note("");
   const root = shell("toy", "Projections in the plane",
-    make("div", { className: "acw-bar", role: "group", "aria-label": "Start from" }, "Start from", ...buttons),
-    make("p", { className: "acw-note" },
-      "Drag 1 and 2, the rows of a matrix, or focus one and use the arrow keys (with Shift: larger steps). " +
-        "Thick lines and large dots: large weights. Dashed: the chosen query. Cross: its output.",
+    start.field,
+    note("Drag 1 and 2, the rows of a matrix, or focus one and use the arrow keys (with Shift: larger steps)."),
+    div("acw-planes",
+      tokenFigure,
+      ...planes.map((one) => one.figure),
+      div("acw-side", scroll("Weights", weightTable), said),
     ),
-    div("acw-main",
-      div("acw-planes", tokenFigure, ...planes.map((one) => one.figure)),
-      div("acw-side", scroll("Weights", weightTable), said, div("acw-form", ...parts.map((part) => part.box))),
-    ),
+    note("Thick lines and large dots: large weights. Dashed: the chosen query. Cross: its output. A ring: beyond the edge."),
+    goal.line,
+    folded("W_Q W_Kᵀ, its symmetric and its antisymmetric part", div("acw-form", ...parts.map((part) => part.box)), whether),
   );
 
   const rows = (matrix) => matrix.map((row) => row.map((x) => decimal(x)));
@@ -88,11 +91,11 @@ export default widget(["w_query", "w_key", "w_value", "query"], ({ model, write 
         grip.setAttribute("aria-valuetext", [first, second][row].join(", "));
       });
     }
-    buttons.forEach((button) => {
-      const { query, key } = places[button.textContent];
-      const here = JSON.stringify([query, key]) === JSON.stringify([matrices.query, matrices.key]);
-      button.setAttribute("aria-pressed", here);
-    });
+    const { query, key } = matrices;
+    const isNow = (name) => JSON.stringify(places[name]) === JSON.stringify({ query, key });
+    start.show(Object.keys(places).find(isNow));
+    const most = Math.max(...seen.weights[chosen]);
+    goal.met(JSON.stringify(query) === JSON.stringify(places["No projections"].query) && seen.weights[chosen][chosen] < most);
     radios.forEach((radio, i) => (radio.checked = i === chosen));
     cells.forEach((row, i) =>
       row.forEach((cell, j) => {
@@ -107,6 +110,7 @@ export default widget(["w_query", "w_key", "w_value", "query"], ({ model, write 
       parts[i].numbers.setAttribute("aria-label", `${parts[i].words}: ${text.map((row) => row.join(", ")).join("; ")}`);
     });
     said.textContent = sentence(seen);
+    whether.textContent = symmetry(seen);
   }
 
   return { root, update };

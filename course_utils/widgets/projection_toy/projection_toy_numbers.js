@@ -1,7 +1,7 @@
 // The toy's arithmetic: row vectors in the plane, three matrices, the weights between them.
 import { dot, softmax } from "../numbers.js";
 
-export const REACH = 4.3; // half the side of a panel; a token lies at most 1.5 from the centre
+export const REACH = 3.6; // half the side of a panel; a token lies at most 1.5 from the centre
 
 /** The row vector x times a 2×2 matrix: entry 0 times its first row plus entry 1 times its second. */
 export const project = ([a, b], [first, second]) => [a * first[0] + b * second[0], a * first[1] + b * second[1]];

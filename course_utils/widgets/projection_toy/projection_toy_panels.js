@@ -4,7 +4,8 @@ import { LIMIT, planeOf } from "../plane.js";
 import { escape, mark } from "../shared.js";
 import { REACH, project } from "./projection_toy_numbers.js";
 
-export const SIDE = 220;
+export const SIDE = 260;
+const ROOM = 36; // for a name
 export const { at, from } = planeOf(SIDE, REACH);
 
 const line = (a, b, more) => {
@@ -12,14 +13,17 @@ const line = (a, b, more) => {
   return mark("line", { x1, y1, x2, y2, ...more });
 };
 
-/** A text beside a point, on the side away from the centre. */
+/** A text beside a point, on the side away from the centre, and inside the plane. */
 function name(point, text, more = {}) {
   const [x, y] = at(point);
   const length = Math.hypot(...point);
   const [right, up] = length < 0.2 ? [0, 1] : [point[0] / length, point[1] / length];
   const anchor = right > 0.4 ? "start" : right < -0.4 ? "end" : "middle";
-  const where = { x: x + 9 * right, y: y - 11 * up + 4, "text-anchor": anchor, ...more };
-  return mark("text", where, escape(text));
+  const down = Math.min(SIDE - 5, Math.max(15, y - 11 * up + 4));
+  const [least, most] = [ROOM, SIDE - ROOM];
+  if (anchor === "start" && x + 9 > most) return mark("text", { x: SIDE - 2, y: down - 12, "text-anchor": "end", ...more }, escape(text));
+  if (anchor === "end" && x - 9 < least) return mark("text", { x: 2, y: down - 12, "text-anchor": "start", ...more }, escape(text));
+  return mark("text", { x: x + 9 * right, y: down, "text-anchor": anchor, ...more }, escape(text));
 }
 
 /** What becomes of the square grid: straight, turned, skewed or flat. */
@@ -31,18 +35,22 @@ function grid(matrix) {
 
 const arrows = (matrix, kind) => matrix.map((row) => line([0, 0], row, { class: `arrow ${kind}` })).join("");
 
+/** Tokens in a plane; one beyond its edge is a ring at the edge. */
 function dots(points, tokens, chosen, size = () => 3.5) {
-  const circles = points.map((point, i) => {
-    const [cx, cy] = at(point);
-    return mark("circle", { cx, cy, r: size(i), class: i === chosen ? "dot chosen" : "dot" });
+  const edge = 0.92 * REACH;
+  const seats = points.map((point) => point.map((x) => Math.min(edge, Math.max(-edge, x))));
+  const circles = seats.map((seat, i) => {
+    const [cx, cy] = at(seat);
+    const kind = `dot${i === chosen ? " chosen" : ""}${seat.some((x, axis) => x !== points[i][axis]) ? " beyond" : ""}`;
+    return mark("circle", { cx, cy, r: size(i), class: kind });
   });
-  const names = points.map((point, i) => name(point, tokens[i], i === chosen ? { class: "strong" } : {}));
+  const names = seats.map((point, i) => name(point, tokens[i], i === chosen ? { class: "strong" } : {}));
   return [...circles, ...names].join("");
 }
 
 /** Tokens, with a line from the chosen one to each, as thick as the weight; a ring is its own. */
 export function tokenPanel({ points: small, tokens, weights, chosen }) {
-  const points = small.map((point) => point.map((x) => 1.8 * x)); // they lie in the inner third of the plane
+  const points = small.map((point) => point.map((x) => 1.8 * x)); // they lie in the inner half of the plane
   const lines = weights[chosen].map((w, j) => {
     if (j !== chosen) return line(points[chosen], points[j], { class: "gaze", "stroke-width": 12 * w });
     const [cx, cy] = at(points[j]);
@@ -78,19 +86,23 @@ export function valuePanel({ matrices, values, outputs, tokens, weights, chosen 
   );
 }
 
-/** The picture in two sentences. */
-export function sentence({ tokens, weights, scores, chosen, bilinear }) {
-  const order = weights[chosen].map((w, j) => [w, j]).sort((a, b) => b[0] - a[0]);
-  const [[most, best]] = order;
-  const who = tokens[chosen];
+/** The picture in a sentence. */
+export function sentence({ tokens, weights, chosen }) {
+  const best = weights[chosen].indexOf(Math.max(...weights[chosen]));
   const target = best === chosen ? "itself" : tokens[best];
+  return `${tokens[chosen]} looks most at ${target}, weight ${weights[chosen][best].toFixed(2)}.`;
+}
+
+/** Whether both directions of a pair have one score, in a sentence. */
+export function symmetry({ tokens, weights, scores, chosen, bilinear }) {
+  const order = weights[chosen].map((w, j) => [w, j]).sort((a, b) => b[0] - a[0]);
+  const who = tokens[chosen];
   const other = order.find(([, j]) => j !== chosen)[1];
   const [there, back] = [scores[chosen][other], scores[other][chosen]];
   const even = Math.max(...bilinear.antisymmetric.flat()) < 1e-9;
   const kind = even ? "symmetric" : "not symmetric";
   const equal = even ? "as much as" : "but";
   return (
-    `${who} looks most at ${target}, weight ${most.toFixed(2)}. ` +
     `W_Q W_Kᵀ has rank ${bilinear.rank} and is ${kind}: ${who} scores ${tokens[other]} ${decimal(there)}, ` +
     `${equal} ${tokens[other]} scores ${who}${even ? "" : ` ${decimal(back)}`}.`
   );

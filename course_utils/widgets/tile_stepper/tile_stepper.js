@@ -1,8 +1,8 @@
 // Attention tile by tile: the controls and the page.
 import { decimal } from "../numbers.js";
-import { slider } from "../inputs.js";
-import { button, choice, depict, div, figure, fill, make, picture, scroll, shell, svg, uniqueId, widget } from "../shared.js";
-import { player } from "../player.js";
+import { choice, depict, div, figure, fill, make, picture, scroll, shell, svg, uniqueId, widget } from "../shared.js";
+import { walker } from "../player.js";
+import { task } from "../task.js";
 import { look, plan } from "./tile_stepper_walk.js";
 import { bars, detail, extent, onChip, sentence, tiles } from "./tile_stepper_picture.js";
 
@@ -12,16 +12,11 @@ const PAUSE = 1100; // milliseconds that a step stands while playing
 export default widget(TRAITS, ({ model, write, read }) => {
   const id = uniqueId();
   const steps = () => plan(read()).length;
-  const go = (step) => write({ step: Math.max(0, Math.min(step, steps())) });
   const said = make("p", { className: "acw-said" });
-  const { play, stop: rest } = player(PAUSE, said, { at: () => model.get("step"), last: steps, go });
-  play.className = "play";
-  const by = (words, where) => button(words, () => (rest(), go(where())));
-  const first = by("Start", () => 0);
-  const back = by("Back", () => model.get("step") - 1);
-  const forward = by("Step", () => model.get("step") + 1);
-  const last = by("End", () => Infinity);
-  const place = slider("step", { min: 0 }, (step) => (rest(), go(step)));
+  const { bar, show: showStep, stop: rest } = walker(PAUSE, said, {
+    at: () => Math.min(model.get("step"), steps()), last: steps, go: (step) => write({ step }),
+  });
+  const goal = task("find block sizes with which the tiles move more numbers than the naive way.");
 
   const choose = (name, words, options) => {
     const chosen = (_, index) => (rest(), write({ [name]: options[index], step: 0 }));
@@ -47,7 +42,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
       order.field,
       make("div", {}, causal, make("label", { for: causal.id, textContent: "causal" })),
     ),
-    div("acw-steps", first, back, play, forward, last, place.label, place.input),
+    bar,
     said,
     div("acw-columns",
       figure("Scores: a row for each query, a column for each key", table),
@@ -66,6 +61,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
       ),
       scroll("Numbers moved, as a table", counts),
     ),
+    goal.line,
   );
 
   function update() {
@@ -73,14 +69,11 @@ export default widget(TRAITS, ({ model, write, read }) => {
     const all = steps();
     const count = Math.min(state.step, all);
     const seen = look(state, count);
-    place.input.max = all;
-    place.show(count, count, `step ${count} of ${all}`);
+    showStep();
     blockQ.select.value = state.block_q;
     blockK.select.value = state.block_k;
     order.select.value = state.order;
     causal.checked = state.is_causal;
-    first.disabled = back.disabled = count === 0;
-    forward.disabled = last.disabled = count === all;
     said.textContent = sentence(seen, count);
     note.textContent = detail(seen, count);
     table.setAttribute("viewBox", extent(state));
@@ -91,9 +84,11 @@ export default widget(TRAITS, ({ model, write, read }) => {
       const factor = isActive(i) && seen.now.kind === "tile" && before > -Infinity ? decimal(shrunk) : "";
       return [i, factor, decimal(m), decimal(l), acc.map((x) => decimal(x)).join(", "), where];
     });
-    const lines = fill(states, "State of every query", ["query", "old ×", "m", "l", "acc", "where"], rows);
+    const lines = fill(states, "State of every query: m, its maximum; l, its sum; acc, its weighted values", ["query", "old ×", "m", "l", "acc", "where"], rows);
     lines.forEach((row, i) => row.classList.toggle("active", isActive(i)));
     chip.textContent = onChip(seen);
+    const numbers = ({ read, written }) => read + written;
+    goal.met(numbers(seen.whole) > numbers(seen.naive));
     const sums = [["this walk, so far", seen.sofar], ["this walk, in all", seen.whole], ["naive, in all", seen.naive]];
     moved.innerHTML = bars(seen);
     const moves = sums.map(([name, { read, written }]) => [name, read, written, read + written]);

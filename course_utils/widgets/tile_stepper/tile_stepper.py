@@ -53,7 +53,7 @@ def tile_stepper(
     block_k: int = 3,
     is_causal: bool = False,
     order: str = "queries outside",
-    step: int = 0,
+    step: int = 2,
 ) -> TileStepper:
     """Walk through the tiles of one attention: m, l and acc, what is on the chip, what moves.
 

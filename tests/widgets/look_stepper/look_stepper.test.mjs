@@ -51,9 +51,9 @@ test("the plane shows a stage's own marks and no later ones", () => {
   assert.ok(!plane(cases.at(-1), look(cases.at(-1), 4)).includes("NaN"));
 });
 
-test("step, back and start move, and stop at the ends", async () => {
+test("step, back and the slider move, and stop at the ends", async () => {
   const { button, click, put, said, text, traitsOf } = show(widget, START);
-  assert.ok(button("Back").disabled && button("Start").disabled);
+  assert.ok(button("Back").disabled);
   await click("Step");
   await click("Step");
   assert.match(said(), /^Word 1, weights/);
@@ -62,7 +62,7 @@ test("step, back and start move, and stop at the ends", async () => {
   await put("stage", 12);
   assert.ok(button("Step").disabled);
   assert.equal(text(".acw-written"), "Written so far: the red car");
-  await click("Start");
+  await put("stage", 0);
   assert.deepEqual(traitsOf("step"), [0]);
 });
 
@@ -71,6 +71,7 @@ test("a blurred factor loses the way", async () => {
   await put("factor of the scores", 1);
   assert.deepEqual(traitsOf("factor"), [0.5]);
   assert.equal(text(".acw-written"), "Written so far: the red red");
+  assert.match(text(".acw-task"), /^✓/);
 });
 
 test("scores and weights wait for their stage, and the picture has the sentence; it follows Python", async () => {

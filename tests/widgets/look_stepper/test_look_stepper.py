@@ -8,8 +8,8 @@ import pytest
 from course_utils.widgets import look_stepper
 
 
-def test_it_opens_before_the_first_stage() -> None:
-    assert repr(look_stepper()) == "LookStepper(3 words, factor=2, step=0)"
+def test_it_opens_with_the_first_context() -> None:
+    assert repr(look_stepper()) == "LookStepper(3 words, factor=2, step=3)"
     assert look_stepper(step=12).step == 12
 
 

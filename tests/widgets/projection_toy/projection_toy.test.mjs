@@ -56,14 +56,18 @@ test("each start shows what its name says", () => {
     assert.ok([...query, ...key].flat().every((x) => Math.abs(x) <= LIMIT));
 });
 
-test("the words tell symmetric from not, and the two scores", () => {
-  assert.match(
-    panels.sentence(look(plain)),
-    /^t0 looks most at itself, weight 0\.40\. W_Q W_Kᵀ has rank 2 and is symmetric: t0 scores (t[16]) 0\.99, as much as \1 scores t0\.$/,
-  );
-  const turned = panels.sentence(look({ ...toy.starts(7)["Keys turned"], value: identity }));
-  assert.match(turned, /^t0 looks most at t1, weight 0\.81\./);
-  assert.match(turned, /not symmetric: t0 scores t1 5\.74, but t1 scores t0 −1\.28\.$/);
+test("the words tell who looks at whom, symmetric from not, and the two scores", () => {
+  assert.equal(panels.sentence(look(plain)), "t0 looks most at itself, weight 0.40.");
+  assert.match(panels.symmetry(look(plain)), /^W_Q W_Kᵀ has rank 2 and is symmetric: t0 scores (t[16]) 0\.99, as much as \1 scores t0\.$/);
+  const turned = look({ ...toy.starts(7)["Keys turned"], value: identity });
+  assert.equal(panels.sentence(turned), "t0 looks most at t1, weight 0.81.");
+  assert.match(panels.symmetry(turned), /not symmetric: t0 scores t1 5\.74, but t1 scores t0 −1\.28\.$/);
+});
+
+test("a token beyond the edge is a ring at the edge", () => {
+  const far = { ...plain, query: [[2, 2], [2, 2]] };
+  assert.ok(panels.queryPanel(look(far)).includes("beyond"));
+  assert.ok(!panels.queryPanel(look(plain)).includes("beyond"));
 });
 
 test("the panels draw every token, also of a matrix of zeros, and names are text", () => {
@@ -138,4 +142,13 @@ test("each row of weights sums to 1, and pictures have words with the numbers", 
   assert.equal(said.length, 7);
   assert.match(said[1], /W_Q has the rows 1\.00, 0\.00 and 0\.00, 1\.00/);
   assert.match(said[6], /^antisymmetric: 0\.00, 0\.00; 0\.00, 0\.00$/);
+});
+
+test("keys moved alone until another is looked at tick the task", async () => {
+  const { click, set, text } = toyPage();
+  await click("Keys turned");
+  assert.match(text(".acw-task"), /^○/);
+  await click("No projections");
+  await set({ w_key: [[-1, 0], [0, -1]] });
+  assert.match(text(".acw-task"), /^✓/);
 });

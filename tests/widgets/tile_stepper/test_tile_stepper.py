@@ -33,10 +33,10 @@ def test_keys_outside_move_what_the_formula_of_algorithm_1_says() -> None:
     assert moved == hbm_traffic(n, d, 4 * d * block)[1]
 
 
-def test_it_opens_before_the_first_step() -> None:
+def test_it_opens_after_two_steps() -> None:
     widget = tile_stepper()
     assert repr(widget) == "TileStepper(7 queries, 8 keys, tiles of 3 x 3, queries outside)"
-    assert widget.step == 0
+    assert widget.step == 2
     assert repr(tile_stepper(is_causal=True)).endswith("queries outside, causal)")
 
 

@@ -92,19 +92,26 @@ test("bars stay in their frame, whichever is longer", () => {
     }
 });
 
-test("step, back, end and start move through the walk, and stop at its ends", async () => {
-  const { button, click, said, traitsOf } = show(widget, START);
-  assert.ok(button("Back").disabled && button("Start").disabled);
+test("step, back and the slider move through the walk, and stop at its ends", async () => {
+  const { button, click, put, said, traitsOf } = show(widget, START);
+  assert.ok(button("Back").disabled);
   await click("Step");
   await click("Step");
   assert.match(said(), /^Step 2 of 6: queries 0 to 1 and key 2\./);
   await click("Back");
   assert.deepEqual(traitsOf("step"), [1]);
-  await click("End");
-  assert.deepEqual(traitsOf("step"), [6]);
-  assert.ok(button("Step").disabled && button("End").disabled);
-  await click("Start");
+  await put("step", 6);
+  assert.ok(button("Step").disabled);
+  await put("step", 0);
   assert.match(said(), /^Start/);
+});
+
+test("blocks that move more than the naive way tick the task", async () => {
+  const more = { ...START, query: Array(7).fill([1, 2, 3, 4]), key: Array(8).fill([1, 1, 1, 1]), value: Array(8).fill([1, 2]) };
+  const { put, text } = show(widget, more);
+  assert.match(text(".acw-task"), /^○/);
+  await put("queries per block", 1);
+  assert.match(text(".acw-task"), /^✓/);
 });
 
 test("a choice starts the walk anew", async () => {
