@@ -108,7 +108,10 @@ def build(edition: str) -> int:
         ]
     )
     if status == 0:
+        from book import front  # with the course, as above
+
         handouts.put(ROOT, out, edition)
+        front.settle(out)
         kept.write_text(stamp(out), encoding="utf-8")
     else:
         # Sphinx warns of a page only when it reads it: the next build must read all, or it passes.

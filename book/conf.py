@@ -130,6 +130,13 @@ def _description(app: Sphinx, page: str, _: str, context: dict[str, Any], tree: 
     )
 
 
+def _front(app: Sphinx, page: str, template: str, context: dict[str, Any], _: object) -> None:
+    """Give the front page its own style and script."""
+    if page == "index":
+        app.add_css_file("front.css")
+        app.add_js_file("front.js")
+
+
 def setup(app: Sphinx) -> None:
     """Join the build."""
     app.add_config_value("words_digest", words.digest(), "env")  # a new one: read all pages again
@@ -137,5 +144,6 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _jupyter_book)
     app.connect("doctree-read", words.link)
     app.connect("doctree-resolved", _bibliography)
+    app.connect("html-page-context", _front)
     app.connect("html-page-context", _buttons, priority=900)  # after the theme
     app.connect("html-page-context", _description)

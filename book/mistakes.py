@@ -4,6 +4,7 @@ That each is refused as the mistake that it is, and as no other, is not shown he
 (`tests/laws/test_exercises.py`).
 """
 
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -31,10 +32,15 @@ def markdown(titles: dict[str, str], edition: str) -> str:
     return "\n\n".join(parts)
 
 
-def _counted(exercises: list[Any]) -> str:
+def counts(exercises: Iterable[Any]) -> tuple[int, int]:
+    """Return how many mistakes exercises know by name, and in how many versions."""
     mistakes = [mistake for exercise in exercises for mistake in exercise.mistakes]
-    versions = sum(len(mistake.versions) for mistake in mistakes)
-    return f"{len(mistakes):,} mistakes in {versions:,} versions"
+    return len(mistakes), sum(len(mistake.versions) for mistake in mistakes)
+
+
+def _counted(exercises: list[Any]) -> str:
+    mistakes, versions = counts(exercises)
+    return f"{mistakes:,} mistakes in {versions:,} versions"
 
 
 def _folded(exercise: Any, edition: str) -> str:

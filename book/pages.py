@@ -16,6 +16,7 @@ from book import (
     configuration,
     contents,
     facts,
+    front,
     instructor,
     learner,
     mistakes,
@@ -45,7 +46,7 @@ def all_pages(edition: str) -> dict[str, bytes]:
     }
     titles = {Path(file).name[:2]: title for file, title in contents.titles(toc) if title}
     titles = {number: titles.get(number, number) for number in about}
-    tables = _tables(edition, about, titles)
+    tables = _tables(edition, about, titles, toc)
     return {file: _page(file, edition, about, tables).encode() for file in contents.files(toc)}
 
 
@@ -63,7 +64,7 @@ def _page(
                     cell.source = f"{{.further}}\n{cell.source}"  # a class: further.js folds it
             return str(nbformat.writes(shown))
         text = (ROOT / file).read_text(encoding="utf-8")
-        tables_of = set(_TABLE.findall(text)) - {"length"}  # one sentence
+        tables_of = set(_TABLE.findall(text)) - {"length", *front.PARTS}  # not to look things up in
         line = facts.told(facts.of_text(text), tables=bool(tables_of))
         text = facts.below_title(text, line)
         return _TABLE.sub(lambda named: tables[named[1]](), text)
@@ -102,10 +103,14 @@ def _read(path: Path) -> Any:
 
 
 def _tables(
-    edition: str, about: dict[str, facts.Facts], titles: dict[str, str]
+    edition: str, about: dict[str, facts.Facts], titles: dict[str, str], toc: list[contents.Entry]
 ) -> dict[str, Callable[[], str]]:
     """Return what makes each table that a page can ask for with `<!-- table: name -->`."""
     return {
+        "begin": partial(front.begin, about),
+        "wrong": front.wrong,
+        "path": partial(front.path, about, toc),
+        "numbers": partial(front.numbers, titles),
         "claims": partial(claims.markdown, titles),
         "mistakes": partial(mistakes.markdown, titles, edition),
         "pacing": partial(instructor.pacing, about, titles),

@@ -14,6 +14,18 @@
 r"""
 # Write additive and multiplicative attention, and read where a model looks
 
+A model of this chapter writes a date as people write it, in any of 31 languages, as year, month and day. It reads with one GRU and writes with another; between them stands attention.
+
+Play for one minute: type a date, then point at what was written. **From which letters does it read the month, and what does it read when it writes a hyphen?** At the end of the chapter you can explain it, and you have written the part that looks.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.widgets import date_writer
+
+date_writer()
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. write the four scores of Bahdanau and Luong, and say what each costs in parameters, operations and memory;

@@ -14,6 +14,18 @@
 r"""
 # Build the whole Transformer, and find out what each part does
 
+Chapter 02's model reads a date from left to right and from right to left, one character after another. Attention only joins its two halves.
+
+Play for one minute: type a date, and point at the written digits. **If every character could read every other at once, which part of this model would no longer be needed, and what would then tell 2021 from 1202?** At the end of the chapter you have built the model that needs no recurrence, and trained it on these dates.
+"""
+
+# %% tags=["hide-input"]
+from course_utils.widgets import date_writer
+
+date_writer()
+
+# %% [markdown]
+r"""
 *You will be able to*
 
 1. make the three masks of an encoder and a decoder, and say who reads whom;

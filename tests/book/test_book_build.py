@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from book import contents
+from book import contents, facts, front
 from tests.book.book_support import ROOT, TOC, build
 
 NOTEBOOK = {
@@ -98,8 +98,10 @@ def test_book_yml_has_the_form_that_jupyter_book_reads() -> None:
 def test_every_notebook_is_in_the_contents_and_on_the_map() -> None:
     notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert notebooks == {file for file in contents.files(TOC) if file.startswith("notebooks/")}
-    front = (ROOT / "book" / "index.md").read_text(encoding="utf-8")
-    assert {name for name in notebooks if f"](/{name})" not in front} == set()
+    about = {Path(name).name[:2]: facts.Facts(1, 1) for name in notebooks}
+    way = front.begin(about) + front.path(about, TOC)
+    links = {f'href="{contents.docname(name)}.html"' for name in notebooks}
+    assert {link for link in links if link not in way} == set()
 
 
 def test_learner_s_edition_shows_its_own_notebooks_and_writes_them_once(small: Path) -> None:

@@ -23,9 +23,8 @@ def where(request: pytest.FixtureRequest, address: str, site: Path) -> str:
     return address if request.param == "http" else site.as_uri()
 
 
-@pytest.mark.parametrize("name", ["index.html", CHAPTER])
-def test_slider_changes_the_numbers(visit: Callable[..., Visit], where: str, name: str) -> None:
-    seen = visit(f"{where}/{name}")
+def test_slider_changes_the_numbers(visit: Callable[..., Visit], where: str) -> None:
+    seen = visit(f"{where}/{CHAPTER}")
     explorer = seen.page.get_by_role("group", name="d_k and temperature").first
     width = explorer.get_by_label("d_k", exact=True)
     numbers = explorer.locator(".acw-numbers")
@@ -36,6 +35,18 @@ def test_slider_changes_the_numbers(visit: Callable[..., Visit], where: str, nam
     expect(explorer).to_contain_text("d_k = 1024")
     width.press("Home")
     expect(numbers).to_have_text(before, use_inner_text=True)
+    assert (seen.outside, seen.errors) == ([], [])
+
+
+def test_the_front_page_writes_the_date_that_is_typed(
+    visit: Callable[..., Visit], where: str
+) -> None:
+    seen = visit(f"{where}/index.html")
+    writer = seen.page.get_by_role("group", name="Date writer")
+    writer.get_by_role("textbox").fill("15. kesäkuuta 1968")
+    expect(writer.locator(".acw-written")).to_have_text("1968-06-15")
+    writer.get_by_role("textbox").fill("never on Sunday")
+    expect(writer.locator(".acw-sure")).to_contain_text("Unsure")
     assert (seen.outside, seen.errors) == ([], [])
 
 

@@ -1,7 +1,7 @@
 // Type a date, and a trained model writes it as YYYY-MM-DD, without a kernel; point at a sign to see where it read.
 import { div, folded, heat, make, note, say, shell, spoken, uniqueId, watch, widget } from "../shared.js";
 import { rove } from "../rove.js";
-import { signOf, signsOf, unpack, writeDate } from "./date_writer_model.js";
+import { isNoDay, signOf, signsOf, unpack, writeDate } from "./date_writer_model.js";
 import { called, certainty, sentence } from "./date_writer_words.js";
 
 const MOST = 60;
@@ -9,7 +9,7 @@ const MOST = 60;
 export default widget(["text"], ({ model, write }) => {
   const [alphabet, sure, languages] = ["alphabet", "sure", "languages"].map((name) => model.get(name));
   const state = unpack({ weights: model.get("weights"), layout: model.get("parts") });
-  let signs, found, hovered = null;
+  let signs, found, hovered = null, done = false;
 
   const id = uniqueId();
   const input = make("input", {
@@ -22,17 +22,19 @@ export default widget(["text"], ({ model, write }) => {
     className: "acw-written", dir: "ltr", role: "group", "aria-label": "Written signs. Arrow keys move from one to the next.",
   });
   const verdict = spoken("acw-sure");
+  const task = spoken("acw-task");
   const chips = model.get("examples").map((text) =>
     make("button", { type: "button", textContent: text, dir: "auto", onclick: () => write({ text }) }),
   );
   const root = shell("dates", "Date writer",
-    make("label", { for: id, textContent: `Type a date, in any of ${languages} languages. A model of chapter 02 writes it in the form of ISO 8601, in this page; nothing is sent.` }),
+    make("label", { for: id, textContent: `Type a date, in any of ${languages} languages. A model of chapter 02 writes it as ISO 8601 wants it, here in the page: nothing is sent.` }),
     input,
     source,
     said,
     target,
     verdict,
     make("div", { className: "acw-chips", role: "group", "aria-label": "Examples" }, ...chips),
+    task,
     folded("What was measured", note(model.get("measured"))),
   );
 
@@ -61,6 +63,8 @@ export default widget(["text"], ({ model, write }) => {
     );
     hovered = null;
     root.classList.toggle("doubtful", found.chance < sure);
+    done ||= found.chance >= sure && isNoDay(found.text);
+    say(task, `Task: make it sure of a day that no calendar has.${done ? " ✓ Done." : ""}`);
     say(verdict, signs.length ? certainty(found, sure, unknown) : "Nothing to read yet.");
     point();
   }

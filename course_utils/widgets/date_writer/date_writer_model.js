@@ -121,12 +121,15 @@ export function writeDate(state, tokens) {
 /** A written sign; the marks that are none are a dot. */
 export const signOf = (token) => DIGITS[token - FIRST] ?? "·";
 
+const FORM = /^(\d{4})-(\d\d)-(\d\d)$/;
+
 /** Whether a text is YYYY-MM-DD and a day of the calendar. */
 export function isDay(text) {
-  const found = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
-  if (!found) return false;
-  const [year, month, day] = found.slice(1).map(Number);
+  const [, year, month, day] = (FORM.exec(text) ?? []).map(Number);
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day && year > 0;
+  return year > 0 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }
+
+/** Whether a text has that form, and is no day. */
+export const isNoDay = (text) => FORM.test(text) && !isDay(text);

@@ -47,6 +47,7 @@ test("a day of the calendar is one", () => {
   for (const day of ["2021-03-04", "2000-02-29", "0999-12-31"]) assert.ok(numbers.isDay(day), day);
   for (const none of ["2021-02-29", "1900-02-29", "2021-13-01", "2021-00-10", "096-06-06", "0000-01-01", ""])
     assert.ok(!numbers.isDay(none), none);
+  assert.deepEqual(["2021-02-30", "2021-02-28", "96-06-06"].map(numbers.isNoDay), [true, false, false]);
 });
 
 test("words, numbers and other signs keep apart, in any script", () => {
@@ -97,6 +98,21 @@ test("typing writes at once; a chip puts its text there", async () => {
   assert.equal(text(".acw-sure"), "Nothing to read yet.");
   assert.equal(text(".acw-said"), "");
   assert.equal(all(".acw-written button").length, 0);
+});
+
+test("the task is done once it is sure of a day that no calendar has, and stays done", async () => {
+  const { one, fire, text } = show(widget, START);
+  const type = async (value) => {
+    one("input").value = value;
+    await fire(one("input"), "input");
+  };
+  await type("next Friday");
+  assert.match(text(".acw-task"), /no calendar has\.$/);
+  await type("30 February 2021");
+  assert.match(text(".acw-sure"), /^Sure: .* 2021-02-30 is not a day of the calendar\.$/);
+  assert.match(text(".acw-task"), /✓ Done\.$/);
+  await type("1 May 1999");
+  assert.match(text(".acw-task"), /✓ Done\.$/);
 });
 
 test("pointing shows, leaving goes back, pressing keeps, and the arrows walk", async () => {
