@@ -72,14 +72,14 @@ def verdict(lines: str) -> Any:
     return judge(find(ASKED), names[ASKED])
 
 
-def wrong() -> str:
-    """Return the wrong answers, each with the card of its verdict; front.js shows one at a time.
+def wrong(count: int = len(ANSWERS)) -> str:
+    """Return wrong answers, each with the card of its verdict; front.js shows one at a time.
 
     Raises:
         ValueError: The checker names no mistake in one of them.
     """
     shown = []
-    for number, lines in enumerate(ANSWERS):
+    for number, lines in enumerate(ANSWERS[:count]):
         report = verdict(lines)
         if report.misconception is None:
             raise ValueError(f"answer {number} of the front page must have a mistake, got {report}")

@@ -64,7 +64,11 @@ def _page(
                     cell.source = f"{{.further}}\n{cell.source}"  # a class: further.js folds it
             return str(nbformat.writes(shown))
         text = (ROOT / file).read_text(encoding="utf-8")
-        tables_of = set(_TABLE.findall(text)) - {"length", *front.PARTS}  # not to look things up in
+        tables_of = set(_TABLE.findall(text)) - {
+            "length",
+            "examples",
+            *front.PARTS,
+        }  # not to look things up in
         line = facts.told(facts.of_text(text), tables=bool(tables_of))
         text = facts.below_title(text, line)
         return _TABLE.sub(lambda named: tables[named[1]](), text)
@@ -109,6 +113,7 @@ def _tables(
     return {
         "begin": partial(front.begin, about),
         "wrong": front.wrong,
+        "examples": partial(front.wrong, 2),
         "path": partial(front.path, about, toc),
         "numbers": partial(front.numbers, titles),
         "claims": partial(claims.markdown, titles),
