@@ -16,7 +16,7 @@ from book.blocks import block, formulas
 from book.contents import ROOT
 from book.facts import Facts
 
-PARTS = ("begin", "wrong", "path", "numbers")
+PARTS = ("begin", "wrong", "examples", "path", "numbers")
 ASKED = "scaled_dot_product_attention"
 START = """\
 from torch import inf, ones, softmax
