@@ -19,7 +19,7 @@ Two models read a row of digits and write it down again. One must keep all that 
 Play for one minute: move the length. **Which model makes the first mistake, at which length, and which part of its copy is still right at 40?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.measure import read_record
 from course_utils.widgets import length_explorer
 

@@ -14,12 +14,12 @@
 r"""
 # Write scaled dot-product attention, and see why the scale is 1/√d_k
 
-A query compares itself with eight keys, and the softmax turns its scores into weights. How wide queries and keys are, $d_k$, decides how sure it is.
+A query is compared with 16 keys, and the softmax turns the scores into weights. How wide queries and keys are, $d_k$, decides how sure it is.
 
-Play for one minute: make $d_k$ large, with the scale and without it. **From which width on does one key get nearly all the weight, and what does the scale change?** At the end of the chapter you can explain it.
+Play for one minute: make $d_k$ large without the scale, then divide by $\sqrt{d_k}$. **From which width on does one key get nearly all the weight, and what does the scale change?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.widgets import scale_explorer
 
 opening = scale_explorer()

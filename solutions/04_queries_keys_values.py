@@ -19,7 +19,7 @@ Seven days look at each other. What each asks, offers and hands over is made fro
 Play for one minute. **Can you make Monday look at Sunday, and which matrices must you move for it? Which one never changes whom anybody looks at?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.widgets import projection_toy
 
 opening = projection_toy()

@@ -19,7 +19,7 @@ One layer has learned four relations between letters, one in each of its four he
 Play for one minute: point at a cell, then switch heads off. **Which head looks at the capital letter? Which positions hardly move when it is off?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.measure import read_record
 from course_utils.widgets import head_grid
 

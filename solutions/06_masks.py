@@ -19,7 +19,7 @@ A mask says which key each query may look at. Rules are combined, and the table 
 Play for one minute: choose an example from the list, then rules of your own. **Which of them leaves a query that may look at nothing, and what does that query return?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.widgets import mask_playground
 
 opening = mask_playground()

@@ -19,7 +19,7 @@ A query and a key are turned, pair by pair, by an angle that grows with their po
 Play for one minute: move the two tokens, then press *Both one later* a few times. **Which numbers change, and which never do?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.widgets import rope_clock
 
 opening = rope_clock()

@@ -16,10 +16,10 @@ r"""
 
 Plain attention compares every query with every key. Each variant in the list reads less, keeps less, or computes in another order.
 
-Play for one minute: choose a variant and let $n$ grow. **Which of the three costs (operations, table of weights or states, cache) stops growing, and for which variants?** At the end of the chapter you can explain it.
+Play for one minute: choose a variant and let $n$ grow. **Which of the three costs in the table stop growing, and for which variants?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.measure import read_record
 from course_utils.widgets import variant_explorer
 

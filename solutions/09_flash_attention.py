@@ -19,7 +19,7 @@ Seven queries meet eight keys: 56 scores. Below, attention is computed exactly, 
 Play for one minute: press *Step*. **How can a softmax be right that has not seen its whole row? And what would be moved between the memories if the tiles were single scores?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.widgets import tile_stepper
 
 opening = tile_stepper()

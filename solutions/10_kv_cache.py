@@ -19,7 +19,7 @@ A model writes one token after another. What it computed for the earlier ones is
 Play for one minute: press *Step*, then change what is kept. **Which choice keeps the fewest bytes, and what does *nothing* cost instead?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.widgets import decode_stepper
 
 opening = decode_stepper(kind="mha", prompt=8)

@@ -19,7 +19,7 @@ A budget of operations can buy a large model that reads little, or a small one t
 Play for one minute: change the budget and the law. **For what GPT-3 cost, is its size of 175 billion parameters on the right, the left, or at the lowest point?** At the end of the chapter you can explain it, and count the cost yourself.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.widgets import budget_explorer
 
 budget_explorer("GPT-3", budget=23.5)

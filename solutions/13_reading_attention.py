@@ -19,7 +19,7 @@ A small classifier has called this document Polish. Which word decided it? Four 
 Play for one minute: choose a ranking and a word. **Which ranking agrees with leaving words out, and which ones praise words that hardly matter?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.measure import read_record
 from course_utils.widgets import explanation_graph
 

@@ -19,7 +19,7 @@ A small Vision Transformer runs in this page. It cuts a digit into patches, and 
 Play for one minute: look at a head, then press *shuffle patches*, once with *positions* switched on and once without. **When does the answer change, and why only then?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.measure import read_record
 from course_utils.widgets import patch_explorer
 

@@ -19,7 +19,7 @@ Three patterns are stored in a plane. A walk that begins anywhere runs downhill 
 Play for one minute: click where a walk should start, and move $\beta$. **How many valleys are there at $\beta = 0.5$, and from where on has each pattern its own?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.widgets import hopfield_landscape
 
 opening = hopfield_landscape()

@@ -16,10 +16,10 @@ r"""
 
 Four devices share one long text. The queries stay, and keys and values travel round a ring.
 
-Play for one minute: press the steps with a causal mask, first with runs of neighbouring tokens, then with the zig-zag layout. **Which device waits in the first, and why does none wait in the second?** At the end of the chapter you can explain it.
+Play for one minute: go through the steps, first with the *contiguous* layout, then with *zig-zag*. **Which rank has the least to multiply in the first, and which in the second?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.widgets import ring_stepper
 
 opening = ring_stepper()

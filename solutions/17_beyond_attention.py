@@ -16,10 +16,10 @@ r"""
 
 A memory of fixed size takes in pairs of a key and a value. Each is written into the same few numbers.
 
-Play for one minute: add pairs one by one, and ask for the first of them again. **How many pairs does a memory of width 4 hold before it answers wrongly, and which way of writing holds the most?** At the end of the chapter you can explain it.
+Play for one minute: make it 4 wide, and add pairs one by one. **How many does it read back right, and which memory holds the most?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.widgets import state_explorer
 
 opening = state_explorer()

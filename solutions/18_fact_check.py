@@ -19,7 +19,7 @@ Hundreds of sentences from five published texts on attention were checked for th
 Play for one minute: search for a word that you know, and choose *wrong*. **Which of these sentences would you have believed?** At the end of the chapter you can check such a sentence yourself.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils import claims
 from course_utils.widgets import claim_ledger
 

@@ -16,10 +16,10 @@ r"""
 
 A model that others trained and released reads a text and gives each of its 49,152 tokens a probability to come next. Here are 24 places of two texts.
 
-Play for one minute: choose a place, a temperature and a share. **How many tokens hold 90 % of the probability: always a handful, or sometimes hundreds?** At the end of the chapter the model runs on functions that you wrote.
+Play for one minute: choose a place, and move the temperature. **How many tokens hold 90 % of the probability: always a handful, or sometimes hundreds?** At the end of the chapter the model runs on functions that you wrote.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.measure import read_record
 from course_utils.widgets import next_token_explorer
 

@@ -19,7 +19,7 @@ One pass through a released model: 30 layers of 9 heads, the weights of one of t
 Play for one minute: choose a prompt, a layer, a head and a position. **From which layer on do most heads *rest*, with more than half of their weight on the first token? And from which layer on does the last column make sense?** At the end of the chapter you can explain it.
 """
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 from course_utils.measure import read_record
 from course_utils.widgets import forward_pass
 

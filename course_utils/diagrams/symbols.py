@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-WIDTH, SHOWN, PHONE = 440, 540, 358  # units; px at most; px of a column on a phone of 390
-LETTER, SMALL, SUB = 15, 13.5, 12  # sizes of type: names, shapes, subscripts
+WIDTH, SHOWN, PHONE = 440, 540, 342  # units; px at most; px of a column on a phone of 390
+LETTER, SMALL, SUB = 15, 13.5, 12.3  # sizes of type: names, shapes, subscripts
 ACCENTS = {"blue": "#3b82c4", "orange": "#cf6a17"}  # 3:1 and more on white and on near black
 _SUBSCRIPT = re.compile(r"(?<=\w)_([A-Za-z0-9−]+)")
 Point = tuple[float, float]
@@ -128,7 +128,7 @@ class Diagram:
         return f"{self.title}\n{self.words}"
 
     def _repr_html_(self) -> str:
-        caption = '<figcaption style="font-weight:600;margin:.6em 0 0">'
+        caption = '<figcaption style="color:inherit;font-weight:600;text-align:left">'
         return (
             '<figure class="course-diagram" style="margin:.5em 0 1em;text-align:left">'
             f"{self.svg()}{caption}{html.escape(self.title)}</figcaption></figure>"

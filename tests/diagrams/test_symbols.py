@@ -77,7 +77,7 @@ def test_a_diagram_is_drawn_with_the_symbols_in_the_pages_ink(chapter: str) -> N
     svg = drawn.svg()
     assert set(re.findall(r"(?<!&)#\w+|rgb\(|url\(|black|white", svg)) <= set(ACCENTS.values())
     sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)"', svg)]
-    assert min(sizes) * PHONE / WIDTH >= 9
+    assert min(sizes) * PHONE / WIDTH >= 9.5
     root = ElementTree.fromstring(svg)
     assert root.get("role") == "img"
     assert len(str(root.get("aria-label")).split()) >= 40
