@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from course_utils.plotting import PAPER, QUIET, WIDTH, headline
+from course_utils.plotting import MASK_COLOURS, PAPER, QUIET, WIDTH, headline
 
 WEIGHT_COLOURS, SIGNED_COLOURS = "cividis", "RdBu_r"
 Step = tuple[str, ArrayLike]
@@ -28,6 +28,7 @@ def weight_map(
     columns: Sequence[str] | None = None,
     decimals: int | None = 2,
     weights: bool = True,
+    mask: bool = False,
     top: float | None = None,
     fontsize: float = 10,
 ) -> None:
@@ -41,6 +42,7 @@ def weight_map(
         columns: Names of the columns, or None.
         decimals: Digits shown in each square; None shows no numbers.
         weights: True colours from 0 to `top`; False colours both signs, with zero in the middle.
+        mask: True takes the colours of masks instead: pale is hidden, blue may look.
         top: The entry that gets the last colour; None is 1 for weights, and else the largest
             entry, by size.
         fontsize: Font size of the numbers.
@@ -60,7 +62,7 @@ def weight_map(
         ax=axes,
         vmin=0.0 if weights else -top,
         vmax=top,
-        cmap=WEIGHT_COLOURS if weights else SIGNED_COLOURS,
+        cmap=MASK_COLOURS if mask else WEIGHT_COLOURS if weights else SIGNED_COLOURS,
         annot=False if decimals is None else values.round(decimals) + 0.0,  # + 0.0: no -0
         fmt="" if decimals is None else f".{decimals}f",
         annot_kws={"fontsize": fontsize},

@@ -17,11 +17,14 @@ import numpy as np
 from cycler import cycler
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 COLOURS = {"blue": "#0072B2", "orange": "#BF5300", "green": "#007A59", "pink": "#B14E88"}
 INK, QUIET, PAPER = "#1A1A1A", "#595959", "#FFFFFF"
+MASK_COLOURS = LinearSegmentedColormap.from_list("mask", ["#F4F6F8", "#0B5CAD"])
+"""Masks, here and in the widgets: pale is hidden, blue may look."""
 WIDTH = 5.6  # inches, and 100 dots an inch: 560 px on a page, drawn at twice that for sharp screens
 
 

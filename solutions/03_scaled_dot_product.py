@@ -12,7 +12,7 @@
 
 # %% [markdown]
 r"""
-# Write scaled dot-product attention, and see why the scale is 1/√d_k
+# Write scaled dot-product attention, and see why the scale is 1/√dₖ
 
 A query is compared with 16 keys, and the softmax turns the scores into weights. How wide queries and keys are, $d_k$, decides how sure it is.
 

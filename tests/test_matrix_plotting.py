@@ -38,6 +38,13 @@ def test_weights_are_coloured_from_zero_to_the_top() -> None:
     assert not axes.texts
 
 
+def test_a_mask_has_colours_of_its_own() -> None:
+    axes = plt.figure().add_subplot()
+    matrix_plotting.weight_map(axes, [[True, False]], mask=True, decimals=None)
+    assert axes.collections[0].get_cmap() == MASK_COLOURS
+    assert axes.collections[0].get_clim() == (0.0, 1.0)
+
+
 def test_zero_is_the_middle_of_a_signed_map() -> None:
     axes = plt.figure().add_subplot()
     matrix_plotting.weight_map(axes, [[-3.0, 1.0]], weights=False)

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from anywidget import AnyWidget
 from ipywidgets import DOMWidget
+from matplotlib.colors import to_hex
 
 from course_utils import widgets
-from course_utils.widgets.assets import module
+from course_utils.plotting import MASK_COLOURS
+from course_utils.widgets.assets import module, style
 from tests.widgets.widget_drives import DRIVES
 
 KINDS = [
@@ -44,6 +46,12 @@ def test_the_module_stands_alone_and_stays_small(kind: type[AnyWidget]) -> None:
     assert not re.search(r"export (async )?function render\b|export \{", text)
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
     assert len(text.encode()) < 35_000
+
+
+def test_masks_have_the_colours_of_the_figures() -> None:
+    found = dict(re.findall(r"--(may-look|hidden): light-dark\((#\w+),", style("shared.css")))
+    ends = [to_hex(MASK_COLOURS(end)) for end in (0.0, 1.0)]
+    assert [found["hidden"], found["may-look"]] == ends
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

@@ -2,6 +2,7 @@
 import { check, slider } from "../inputs.js";
 import { choice, div, fill, folded, heat, make, say, shell, spoken, widget } from "../shared.js";
 import { rove } from "../rove.js";
+import { task } from "../task.js";
 import { EXAMPLES, code, example, keyNames, maskOf, rowSentence, summary, weightsUnder } from "./mask_playground_rules.js";
 import { packingTable } from "./mask_playground_packing.js";
 
@@ -44,19 +45,21 @@ export default widget(TRAITS, ({ model, write, read }) => {
   const maskTable = make("table", { className: "acw-mask" });
   const weightTable = make("table", { className: "acw-weights" });
   const python = make("pre", { tabIndex: 0, "aria-label": "This mask in Python" });
+  const goal = task("find a mask that leaves a query with nothing.");
   const row = (...parts) => div("acw-rule", ...parts);
   const root = shell("playground", "Mask playground",
     div("acw-rules",
       row(...examples.field.children),
-      row(queries.label, queries.input, queries.output),
       ...rules.map(({ box, label, input, output }) => row(box.label, label, input, output)),
-      row(left.label),
-      row(third.label, third.input, third.output),
     ),
     said,
     div("acw-grids", maskTable, weightTable),
     readout,
     packing.table,
+    goal.line,
+    folded("More settings", div("acw-rules",
+      row(queries.label, queries.input, queries.output), row(left.label), row(third.label, third.input, third.output),
+    )),
     folded("This mask in Python", python),
   );
 
@@ -136,6 +139,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
       }),
     );
     said.textContent = summary(view);
+    goal.met(mask.some((line) => !line.some(Boolean)));
     python.textContent = code(view);
     point();
   }

@@ -194,3 +194,11 @@ test("long names and many tokens stand upright", () => {
   const { one } = playground({ tokens: ["a", "b", "c", "d", "e", "attention"] });
   assert.ok(one(".acw-mask").classList.contains("acw-tall"));
 });
+
+test("a query that sees nothing ticks the task", async () => {
+  const { all, put, text } = show(widget, START);
+  assert.match(text(".acw-task"), /^○/);
+  const offset = all("input").find((input) => input.getAttribute("aria-label") === "causal: offset");
+  await put(offset, -1);
+  assert.match(text(".acw-task"), /^✓/);
+});
