@@ -45,11 +45,14 @@ const rowOf = ({ data, width }, i) => data.subarray(i * width, (i + 1) * width);
 
 /** weight · x + bias, as nn.Linear. */
 function linear(x, weight, bias) {
-  return Float64Array.from({ length: weight.rows }, (_, o) => {
+  const out = new Float64Array(weight.rows);
+  const { data, width } = weight;
+  for (let o = 0, at = 0; o < out.length; o++, at += width) {
     let sum = bias.data[o];
-    for (let i = 0, at = o * weight.width; i < weight.width; i++) sum += x[i] * weight.data[at + i];
-    return sum;
-  });
+    for (let i = 0; i < width; i++) sum += x[i] * data[at + i];
+    out[o] = sum;
+  }
+  return out;
 }
 
 /** x · weight, a row vector times a matrix. */
@@ -73,7 +76,12 @@ function gru(x, h, state, name, suffix = "") {
   });
 }
 
-const joined = (a, b) => Float64Array.of(...a, ...b);
+function joined(a, b) {
+  const out = new Float64Array(a.length + b.length);
+  out.set(a);
+  out.set(b, a.length);
+  return out;
+}
 
 /** The states of a text, each from both directions, and the last of each direction. */
 function encode(state, tokens) {
@@ -104,7 +112,8 @@ export function writeDate(state, tokens) {
   while (steps.length < LONGEST && token !== END) {
     const query = times(s, score("W_q"));
     const weights = softmax(keys.map((key) => key.reduce((sum, k, i) => sum + Math.tanh(query[i] + k) * v[i], 0)));
-    const context = states[0].map((_, i) => weights.reduce((sum, w, j) => sum + w * states[j][i], 0));
+    const context = new Float64Array(v.length);
+    states.forEach((h, j) => h.forEach((x, i) => (context[i] += weights[j] * x)));
     s = gru(joined(rowOf(state["embed.weight"], token), context), s, state, "decoder.cell");
     const chances = softmax(linear(joined(s, context), state["predict.weight"], state["predict.bias"]));
     token = chances.indexOf(Math.max(...chances));

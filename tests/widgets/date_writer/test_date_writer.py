@@ -1,10 +1,13 @@
-"""Arguments that `date_writer` accepts and refuses, and what its record says."""
+"""Arguments that `date_writer` accepts and refuses, its record, and the cost of a keystroke."""
 
 import datetime
+import statistics
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from playwright.sync_api import Page, expect
 
 from course_utils.data.dates import is_held_out, sample_dates
 from course_utils.measure import read_record
@@ -13,6 +16,21 @@ from course_utils.widgets.date_writer.date_writer import EXAMPLES
 from tests.widgets.date_writer import date_writer_cases
 
 RECORD = read_record(date_writer_cases.RECORD)
+TEXT = "Samstag, den 13. September 2021 um halb neun"
+TYPE = """async (text) => {
+    const input = document.querySelector(".acw input");
+    const times = [];
+    for (let length = 1; length <= text.length; length++) {
+        input.value = text.slice(0, length);
+        const start = performance.now();
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+        await Promise.resolve();
+        document.body.getBoundingClientRect();
+        times.push(performance.now() - start);
+        if (document.querySelectorAll(".acw-read span").length === 0) return [];
+    }
+    return times;
+}"""
 
 
 def test_it_opens_on_a_date_that_was_kept_from_training() -> None:
@@ -61,3 +79,13 @@ def test_wrong_arguments_are_said(
 ) -> None:
     with pytest.raises(error, match=says):
         date_writer(**arguments)
+
+
+@pytest.mark.browser
+def test_each_keystroke_is_answered_at_once(open_page: Callable[..., Page]) -> None:
+    """The whole model runs at each. The times are printed."""
+    page = open_page([date_writer("")])
+    times = page.evaluate(TYPE, TEXT)
+    assert len(times) == len(TEXT), "each is answered before the next"
+    expect(page.locator(".acw-read span")).to_have_count(len(TEXT))
+    print(f"keystroke: median {statistics.median(times):.1f} ms, worst {max(times):.1f} ms")
