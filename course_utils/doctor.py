@@ -51,6 +51,7 @@ def for_learners() -> Iterator[tuple[str, str, str, str]]:
     yield "environment", "there" if made else "incomplete", detail, "make learn"
     yield from packages(read_pins(ROOT), "make learn")
     yield from progress()
+    yield from copies()
     yield from released_model()
     free, needed = shutil.disk_usage(ROOT).free / 1e9, 1 if made else environment.NEEDED_GB["cpu"]
     detail = f"{free:.1f} GB free, about {needed} GB needed"
@@ -88,6 +89,14 @@ def progress() -> Iterator[tuple[str, str, str, str]]:
     right = os.access(target, os.W_OK) and target.is_dir() == (target != path)
     remedy = "make it writable, or set ATTENTION_COURSE_PROGRESS to another file"
     yield "progress file", "there" if right else "unwritable", str(path), remedy
+
+
+def copies() -> Iterator[tuple[str, str, str, str]]:
+    """Report where the learner's copies of the notebooks are, and whether that is writable."""
+    folder = ROOT / "work"
+    right = os.access(folder if folder.exists() else ROOT, os.W_OK)
+    detail = str(folder) if folder.exists() else f"{folder}, to be made by make learn"
+    yield "notebooks", "there" if right else "unwritable", detail, f"make {ROOT} writable"
 
 
 def released_model() -> Iterator[tuple[str, str, str, str]]:

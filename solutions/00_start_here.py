@@ -35,16 +35,17 @@ Without a mouse: **Esc**, then the arrow keys, moves between cells; **Enter** go
 """
 
 # %%
-import os
-import tempfile
-from pathlib import Path
-
 import torch
 
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
+from course_utils.place import first_page
 
-# This page only shows how things work: what happens here is not kept as your progress.
-os.environ["ATTENTION_COURSE_PROGRESS"] = str(Path(tempfile.mkdtemp(), "progress.jsonl"))
+first_page()
+
+# %% [markdown]
+"""
+That is where you are in the course, and what is due to be written again; `make learn` opens there, too. Of what you do below, nothing is kept as your progress.
+"""
 
 # %% [markdown]
 """
@@ -182,6 +183,8 @@ Each chapter has a *core path*: at most ten sections and two hours, of which at 
 | 16 | [Long context, many devices](16_long_context.ipynb) |
 | 17 | [Beyond attention: keep a state](17_beyond_attention.ipynb) |
 | 18 | [Fact-check clinic and field guide](18_fact_check.ipynb) |
+| 19 | [A released model on your own code](19_released_model.ipynb) |
+| 20 | [Look inside a released model](20_inside_a_model.ipynb) |
 
 **Go on with [chapter 01](01_bottleneck.ipynb).**
 """

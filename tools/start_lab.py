@@ -1,4 +1,7 @@
-"""Open JupyterLab on the course's first page, and say in one line where it is."""
+"""Open JupyterLab where the learner stopped, on a copy of their own, and say what is next.
+
+The copies are in `work/` (see `work_copies`). Before the first exercise it is the first page.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,14 @@ from jupyterlab.labapp import LabApp
 from nbformat.sign import NotebookNotary
 
 from course_utils.environment import ROOT, is_busy
+from course_utils.place import find_place
+from tools import work_copies
 
-FIRST_PAGE = "notebooks/00_start_here.ipynb"
+FIRST_PAGE = "00_start_here"
 FIRST_PORT = 8888
 SETTINGS = [  # nothing is asked of the network
     "--ServerApp.ip=127.0.0.1", f"--ServerApp.root_dir={ROOT}",
-    f"--LabApp.default_url=/lab/tree/{FIRST_PAGE}", "--ServerApp.answer_yes=True",
+    "--ServerApp.answer_yes=True",
     "--log-level=ERROR", "--LabApp.log_level=ERROR", "--ServerApp.allow_root=True",  # a container
     "--LabApp.extension_manager=readonly", "--KernelManager.transport_encryption=auto",
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
@@ -47,8 +52,10 @@ def put_in_place(token: str) -> None:
     Its kernels find the course's `python` first on PATH. Without a signature no stored widget
     is shown.
     """
+    jupyter = ROOT / "tools" / "jupyter"
+    settings = os.pathsep.join(map(str, (jupyter, jupyter / "without_class")))
     own = str(Path(sys.executable).parent)
-    for name, first in (("PATH", own), ("JUPYTER_CONFIG_PATH", str(ROOT / "tools" / "jupyter"))):
+    for name, first in (("PATH", own), ("JUPYTER_CONFIG_PATH", settings)):
         os.environ[name] = os.pathsep.join(filter(None, [first, os.environ.get(name)]))
     os.environ["JUPYTER_TOKEN"] = token
     notary = NotebookNotary()
@@ -62,13 +69,20 @@ def main() -> None:
     parser.add_argument("--browser", default="", help="none: do not open one")
     parser.add_argument("--port", default="", type=port, help="default: a free one")
     given = parser.parse_args()
-    if not (ROOT / FIRST_PAGE).exists():
-        sys.exit(f"{FIRST_PAGE} is missing; `make notebooks` builds it.")
+    if not (ROOT / "notebooks" / f"{FIRST_PAGE}.ipynb").exists():
+        sys.exit(f"notebooks/{FIRST_PAGE}.ipynb is missing; `make notebooks` builds it.")
+    try:
+        changed = work_copies.renew(ROOT)
+    except OSError as error:
+        sys.exit(f"Your copies of the notebooks cannot be written: {error}")
+    place = find_place()
+    page = f"{work_copies.FOLDER}/{place.page or FIRST_PAGE}.ipynb"
     token = os.environ.get("JUPYTER_TOKEN") or secrets.token_hex(16)
     put_in_place(token)
     server = LabApp.initialize_server(
         [
             *SETTINGS,
+            f"--LabApp.default_url=/lab/tree/{page}",
             f"--ServerApp.port={given.port or FIRST_PORT}",
             f"--ServerApp.port_retries={0 if given.port else 100}",
             f"--ServerApp.open_browser={given.browser.lower() != 'none'}",
@@ -76,9 +90,10 @@ def main() -> None:
     )
     if server.port != (given.port or FIRST_PORT):
         print(f"Port {FIRST_PORT} is busy; taking {server.port}.")
-    page = f"http://127.0.0.1:{server.port}/lab/tree/{FIRST_PAGE}?token={token}"
-    said = f"\nThe course is open at\n\n    {page}\n\nCtrl+C here stops it."
-    server.io_loop.add_callback(partial(print, said, flush=True))
+    address = f"http://127.0.0.1:{server.port}/lab/tree/{page}?token={token}"
+    said = [*changed, "", "The course is open at", "", f"    {address}", "", str(place)]
+    said.append("Ctrl+C here stops it.")
+    server.io_loop.add_callback(partial(print, "\n".join(said), flush=True))
     server.start()
 
 

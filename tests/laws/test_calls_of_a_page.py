@@ -1,4 +1,4 @@
-"""What a page tells its reader to call is there to be called, and does not fail."""
+"""The calls that a page names can be made there, and none fails."""
 
 import ast
 import re

@@ -1,6 +1,8 @@
-"""JupyterLab opens on the first page; a port that cannot be had is said in a sentence."""
+"""JupyterLab opens where one stopped; a port that cannot be had is said in a sentence."""
 
+import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from course_utils.checking.progress import Journal
 from course_utils.environment import ROOT, is_busy
 from tools import start_lab
 
@@ -36,26 +39,48 @@ def test_missing_first_page_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         start_lab.main()
 
 
+def test_copies_that_cannot_be_written_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start_lab, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["start_lab", "--browser=none"])
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "00_start_here.ipynb").touch()
+    (tmp_path / "work").touch()
+    with pytest.raises(SystemExit, match=r"copies of the notebooks cannot be written: .*work"):
+        start_lab.main()
+
+
 @pytest.mark.thorough
-def test_real_lab_serves_the_first_page_on_a_free_port_and_stops_when_told() -> None:
+def test_real_lab_serves_the_learner_s_page_on_a_free_port_and_stops_when_told(
+    tmp_path: Path,
+) -> None:
+    journal = tmp_path / "progress.jsonl"
+    Journal(journal).add("check", "attention_weights", status="different")
     other = socket.socket()
     if not is_busy(start_lab.FIRST_PORT):
         other.bind(("127.0.0.1", start_lab.FIRST_PORT))
         other.listen()
-    environment = {**os.environ, "JUPYTER_TOKEN": "test"}
+    environment = {
+        **os.environ, "JUPYTER_TOKEN": "test", "ATTENTION_COURSE_PROGRESS": str(journal),
+    }  # fmt: skip
     with (
         other,
         subprocess.Popen(LAB, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE) as lab,
     ):
         try:
-            said = [line.strip() for _, line in zip(range(7), lab.stdout or (), strict=False)]
-            taken, _, opened, _, address, _, stops = said
+            said = [line.strip() for _, line in zip(range(8), lab.stdout or (), strict=False)]
+            taken, _, opened, _, address, _, place, stops = said
             port = int(taken.removeprefix("Port 8888 is busy; taking ").removesuffix("."))
-            page = f"http://127.0.0.1:{port}/lab/tree/notebooks/00_start_here.ipynb?token=test"
+            page = "work/03_scaled_dot_product.ipynb"
+            page = f"http://127.0.0.1:{port}/lab/tree/{page}?token=test"
             assert (opened, address) == ("The course is open at", page)
+            assert place == "Go on with attention_weights, chapter 03."
             assert stops == "Ctrl+C here stops it."
             with urllib.request.urlopen(address) as shown:
-                assert b"JupyterLab" in shown.read()
+                text = shown.read().decode()
+            config = re.search(r'(?s)id="jupyter-config-data"[^>]*>(.*?)</script>', text)
+            assert "@jupyter/nbgrader" in json.loads(config[1])["disabledExtensions"]
         finally:
             lab.send_signal(signal.SIGTERM)
     assert lab.returncode == 0
