@@ -47,6 +47,9 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
          "TESTED": 4, "LONG_STEPS": 3},
         ["--seeds", "1", "--long"],
     ),
+    "chapter_01_overwriting": (
+        {"SETTINGS": STEPS, "LENGTH": 3, "FITTED": 8, "TESTED": 4, "SHOWN": 2}, []
+    ),
     "chapter_02_dates": ({"PAIRS": 600, "TESTED": 64, "SETTINGS": STEPS}, ["--seeds", "1"]),
     "chapter_03_scaling": (
         {"STEPS": 1, "WIDTHS": [16], "RATES": [0.01], "WINDOWS": 4}, ["--seeds", "1"]
