@@ -41,7 +41,7 @@ def test_weights_are_coloured_from_zero_to_the_top() -> None:
 def test_a_mask_has_colours_of_its_own() -> None:
     axes = plt.figure().add_subplot()
     matrix_plotting.weight_map(axes, [[True, False]], mask=True, decimals=None)
-    assert axes.collections[0].get_cmap() == MASK_COLOURS
+    assert axes.collections[0].get_cmap() == plotting.MASK_COLOURS
     assert axes.collections[0].get_clim() == (0.0, 1.0)
 
 

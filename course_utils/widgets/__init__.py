@@ -35,6 +35,10 @@ from course_utils.widgets.next_token_explorer.next_token_explorer import (
     NextTokenExplorer,
     next_token_explorer,
 )
+from course_utils.widgets.overwriting_stepper.overwriting_stepper import (
+    OverwritingStepper,
+    overwriting_stepper,
+)
 from course_utils.widgets.patch_explorer.patch_explorer import PatchExplorer, patch_explorer
 from course_utils.widgets.projection_toy.projection_toy import ProjectionToy, projection_toy
 from course_utils.widgets.ring_stepper.ring_stepper import RingStepper, ring_stepper

@@ -48,6 +48,9 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["--seeds", "1", "--long"],
     ),
     "chapter_01_copies": ({}, []),
+    "chapter_01_overwriting": (
+        {"SETTINGS": STEPS, "LENGTH": 3, "FITTED": 8, "TESTED": 4, "SHOWN": 2}, []
+    ),
     "chapter_02_dates": ({"PAIRS": 600, "TESTED": 64, "SETTINGS": STEPS}, ["--seeds", "1"]),
     "chapter_02_writer": ({"PAIRS": 600, "EACH": 2, "OTHER": 12, "SETTINGS": STEPS}, []),
     "chapter_03_scaling": (

@@ -177,6 +177,15 @@ DRIVES = {
     "LengthExplorer": Drive(
         _length, lambda _: [slide("source length", "End")], said.longest_copy, {"example": 0}
     ),
+    "OverwritingStepper": Drive(
+        lambda: widgets.overwriting_stepper(read_record("chapter_01_overwriting")),
+        lambda _: [
+            press(lambda root: root.locator(".acw-presets button").last),
+            slide("symbol", "End"),
+        ],
+        said.last_source_read_to_its_end,
+        {"example": 3, "step": 20},
+    ),
     "AlignmentExplorer": Drive(
         lambda: widgets.alignment_explorer(read_record("chapter_02_alignments")),
         lambda _: [pick("Score", "dot"), _sixth_character()],

@@ -114,6 +114,16 @@ def longest_copy(widget: Any) -> list[str]:
     return [f"{len(source)} symbols. Right: {counts}."]
 
 
+def last_source_read_to_its_end(widget: Any) -> list[str]:
+    source, states, named = (one[-1] for one in (widget.sources, widget.states, widget.named))
+    moved = np.abs(np.array(states[-1]) - np.array(states[-2])) > 10
+    right = sum(a == b for a, b in zip(source, named[-1], strict=True))
+    return [
+        f"has moved {moved.sum()} of the 64 numbers by more than 0.1.",
+        f"names {right} of 20 symbols right; in 2,000 new sources {sum(widget.shares[-1]):.1f}",
+    ]
+
+
 def sixth_character_with_dot(widget: Any) -> list[str]:
     assert widget.scores[0] == "dot"
     text, wrote = widget.sources[0]["text"], widget.written[0][0]

@@ -1,0 +1,1 @@
+"""The widget ``overwriting_stepper``: its Python, JavaScript and style."""
