@@ -16,7 +16,7 @@ r"""
 
 One layer has learned four relations between letters, one in each of its four heads. A row shows where that position looks.
 
-Play for one minute: point at a cell, then switch heads off. **Which head looks at the capital letter? Which positions hardly move when it is off?** At the end of the chapter you can explain it.
+Play for one minute: point at a cell, then switch heads off. **Which head looks at the capital letter, and what did each of the others learn?** At the end of the chapter you can explain it.
 """
 
 # %% tags=["remove-input"]
@@ -31,7 +31,6 @@ head_grid(
     letters,
     contributions=[one["contribution"] for one in heads],
     title="One layer, four heads",
-    head_names=[one["head"] for one in heads],
 )
 
 # %% [markdown]
