@@ -927,7 +927,7 @@ That gradients vanish without the scale is true of wide heads only. At width 4 o
 
 </details>
 
-Try it yourself: change the width, switch the scale on and off, and change the **temperature** (the scores are divided by it) until an unscaled wide head looks like a scaled one. Which temperature do you need?
+Try it yourself: change the width, switch the scale on and off, and change the **temperature** (under *More settings*; the scores are divided by it) until an unscaled wide head looks like a scaled one. Which temperature do you need?
 """
 
 # %%

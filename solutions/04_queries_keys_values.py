@@ -358,7 +358,7 @@ check("project_qkv", project_qkv)
 Drag the rows of the matrices yourself. Try, in this order:
 
 1. *No projections*. Whom does each day look at? Drag $W_V$: which numbers of the table change?
-2. *W_Q = W_K*. Drag any row of W_Q. Watch the antisymmetric part.
+2. *W_Q = W_K*. Open the two parts below and drag any row of W_Q. Watch the antisymmetric part.
 3. From *No projections*, make Monday look at Sunday by moving $W_K$ alone.
 4. *Rank 1*. How many different favourites are left in the table?
 """

@@ -567,9 +567,9 @@ for name, mask in kinds.items():
 
 # %% mystnb={"image": {"alt": "Six masks of eight queries and eight keys. Causal: a triangle. Offset 1: a triangle one diagonal too wide. Window of 3: a band. Prefix of 3: a triangle and three full columns. Two documents: two small triangles. Padding: five full columns."}}
 figure, panels = plt.subplots(2, 3, figsize=(plotting.WIDTH, 4.4))
-plotting.headline(figure, "Six masks: bright = may look")
+plotting.headline(figure, "Six masks: blue = may look")
 for panel, (name, mask) in zip(panels.flat, kinds.items(), strict=True):
-    matrix_plotting.weight_map(panel, mask.float(), decimals=None)
+    matrix_plotting.weight_map(panel, mask.float(), decimals=None, mask=True)
     panel.set_title(name, loc="center", fontsize=10)
 for panel in panels[:, 0]:
     panel.set_ylabel("query")
@@ -1459,9 +1459,9 @@ for name, rule in (("causal", causal_rule), ("window", window_128), ("documents"
     print(f"{name:10} {full + partly:6} {full:5} {partly:7}", end=" ")
     print(f"{(full + partly) / 64:15.0%} {allowed:15.0%}")
 
-# %% mystnb={"image": {"alt": "Three tables of eight by eight blocks: full bright, partly filled grey, skipped dark. Causal: the diagonal is partly filled, everything below it full. A window of 128: the diagonal and the one below it are partly filled, nothing is full. Two documents: two triangles, with partly filled blocks on the diagonal and in the rows and columns that the border between the documents cuts."}}
+# %% mystnb={"image": {"alt": "Three tables of eight by eight blocks: full dark blue, partly filled light blue, skipped pale. Causal: the diagonal is partly filled, everything below it full. A window of 128: the diagonal and the one below it are partly filled, nothing is full. Two documents: two triangles, with partly filled blocks on the diagonal and in the rows and columns that the border between the documents cuts."}}
 figure, panels = plt.subplots(1, 3, figsize=(plotting.WIDTH, 2.6))
-plotting.headline(figure, "Dark blocks are skipped, grey ones ask the rule")
+plotting.headline(figure, "Pale blocks are skipped, light blue ones ask the rule")
 for panel, (name, block_mask) in zip(panels, blocks.items(), strict=True):
     share = torch.zeros(8, 8)
     for count, index, fill_with in (
@@ -1470,7 +1470,7 @@ for panel, (name, block_mask) in zip(panels, blocks.items(), strict=True):
     ):
         for row in range(8):
             share[row, index[0, 0, row, : count[0, 0, row]].long()] = fill_with
-    matrix_plotting.weight_map(panel, share, decimals=None, top=1.0)
+    matrix_plotting.weight_map(panel, share, decimals=None, mask=True)
     panel.set_title(name, loc="center", fontsize=10)
     panel.set_xlabel("block of keys")
 _ = panels[0].set_ylabel("block of queries")

@@ -122,7 +122,7 @@ All three have the same parameters: four matrices and their biases. Only what is
 
 # %% [markdown]
 r"""
-**Step through it.** The picture wires the same layers in five ways. Choose an output at the top: every input that can reach it through all layers lights up, which is a product of the masks as boolean matrices. Below are the masks, the product, and where the norms are.
+**Step through it.** The picture wires the same layers in five ways: first as blocks, then as masks. Under *Paths*, choose an output at the top: every input that can reach it through all layers lights up, which is a product of the masks as boolean matrices.
 
 **Predict**, before you touch it:
 

@@ -66,7 +66,7 @@ from course_utils.data import DateTokens, character_text, random_windows, sample
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.live_curve import LiveCurve
 from course_utils.models import DeepStack, EncoderLayer, Transformer
-from course_utils.widgets import budget_explorer
+from course_utils.widgets import budget_explorer, cost_explorer
 from course_utils.widgets.budget_explorer.budget_explorer import LAWS
 
 plotting.use_style()
@@ -1581,14 +1581,22 @@ No: 32 B and 93 tokens per parameter<!-- shown: 32.2 92.6 -->, where Chinchilla 
 
 # %% [markdown]
 r"""
-**Explore.** Above, a model and a step of its training; below, a budget and a law: the published ones, and ours. What is saved for the backward pass is counted for pre-norm layers with fused attention and without dropout.
-
-**Predict**, then try: (1) GPT-3, 8 texts of 2,048: does recomputing the layers lower the bytes by half? (2) At which length do GPT-2's $QK^\top$ and $PV$ cost as much as its feed-forward part? (3) What share of Llama 3 8B's parameters are its two tables?
+**Explore.** A budget and a law: the published ones, and ours. A button takes a published run's size and its own budget.
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
 ours = [everything.A, everything.B, everything.alpha, everything.beta, everything.E]
 budget_explorer("GPT-3", budget=23.5, own={"this notebook's": [round(x, 4) for x in ours]})
+
+# %% [markdown]
+r"""
+**Explore.** A model and one step of its training, by part. What is saved for the backward pass is counted for pre-norm layers with fused attention and without dropout.
+
+**Predict**, then try: (1) GPT-3, 8 texts of 2,048: does recomputing the layers lower the bytes by half? (2) At which length do GPT-2's $QK^\top$ and $PV$ cost as much as its feed-forward part? (3) What share of Llama 3 8B's parameters are its two tables?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
+cost_explorer("GPT-3")
 
 # %% [markdown]
 r"""

@@ -27,6 +27,7 @@ def test_slider_changes_the_numbers(visit: Callable[..., Visit], where: str) -> 
     seen = visit(f"{where}/{CHAPTER}")
     explorer = seen.page.get_by_role("group", name="d_k and temperature").first
     width = explorer.get_by_label("d_k", exact=True)
+    explorer.get_by_text("As tables").click()
     numbers = explorer.locator(".acw-numbers")
     width.fill("0")
     before = numbers.inner_text()

@@ -1,4 +1,4 @@
-"""What laws make of budgets, as Python finds it and the explorer must compute it."""
+"""Optima of laws of loss, as Python finds them and the explorer must compute them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What `overwriting_stepper` takes from its record, and what it refuses."""
+"""Arguments that `overwriting_stepper` takes, from a record, and refuses."""
 
 import pytest
 import torch
