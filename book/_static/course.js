@@ -1,11 +1,10 @@
 // Small repairs to what the theme and Sphinx put on a page.
 
-// The theme's fixed label hides from screen readers what the button itself says; its sidebar is no
+// Fixed labels hide from screen readers what a button or a folded cell itself says; the sidebar is no
 // landmark; and the empty corner of a table is no heading of anything.
 function repairMarkup() {
-  for (const button of document.querySelectorAll("button.search-button-field[aria-label]")) {
-    button.removeAttribute("aria-label");
-  }
+  const relabelled = "button.search-button-field[aria-label], details.hide > summary[aria-label]";
+  for (const named of document.querySelectorAll(relabelled)) named.removeAttribute("aria-label");
   const sidebar = document.getElementById("pst-primary-sidebar");
   sidebar?.setAttribute("role", "region");
   sidebar?.setAttribute("aria-label", "Course");
