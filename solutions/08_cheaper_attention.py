@@ -921,7 +921,7 @@ def fixed_mask(num_positions, block, summary):
 check("fixed_mask", fixed_mask)
 # hint("fixed_mask")
 
-# %% mystnb={"image": {"alt": "Six tables of who sees whom among 32 tokens, a row per query, bright where it may look. Window: a band below the diagonal. Longformer: a band to both sides, two full rows and columns. BigBird: the same with scattered blocks. Strided: a band, and lines parallel to it. Fixed: triangles along the diagonal, and vertical lines. Hash buckets: scattered entries below the diagonal."}}
+# %% mystnb={"image": {"alt": "Six tables of who sees whom among 32 tokens, a row per query, blue where it may look. Window: a band below the diagonal. Longformer: a band to both sides, two full rows and columns. BigBird: the same with scattered blocks. Strided: a band, and lines parallel to it. Fixed: triangles along the diagonal, and vertical lines. Hash buckets: scattered entries below the diagonal."}}
 generator = torch.Generator().manual_seed(2)
 back = torch.arange(32)[:, None] - torch.arange(32)
 both_ways = (back.abs() <= 3) | (torch.arange(32) < 2) | (torch.arange(32) < 2)[:, None]
@@ -935,9 +935,9 @@ patterns = {
     "hash buckets": (bucket[:, None] == bucket) & (back >= 0),
 }  # fmt: skip
 figure, panels = plt.subplots(2, 3, figsize=(plotting.WIDTH, 4.4))
-plotting.headline(figure, "Six patterns: bright = may look")
+plotting.headline(figure, "Six patterns: blue = may look")
 for panel, (name, mask) in zip(panels.flat, patterns.items(), strict=True):
-    panel.imshow(mask, cmap="cividis")
+    panel.imshow(mask, cmap=plotting.MASK_COLOURS, vmin=0, vmax=1)
     panel.set(xticks=[], yticks=[], title=f"{name}\n{mask.float().mean():.0%} of all pairs")
 figure.supxlabel("key", fontsize=12)
 _ = figure.supylabel("query", fontsize=12)

@@ -900,7 +900,7 @@ Retrieval quality is mixed, after 400 steps each: fusion is ahead from strip to 
 
 # %% [markdown]
 r"""
-There are three wirings, then. The next cell draws them as masks, with three image tokens (i) and four text tokens (t): a row may look at what is bright, as in chapter 06. (Two simplifications: CLIP's text half is a triangle, and the image half of DALL-E is thinned out by rows, columns and neighbourhoods.)
+There are three wirings, then. The next cell draws them as masks, with three image tokens (i) and four text tokens (t): a row may look at what is blue, as in chapter 06. (Two simplifications: CLIP's text half is a triangle, and the image half of DALL-E is thinned out by rows, columns and neighbourhoods.)
 
 **Predict.** DALL-E (the first) writes an image after its text: 256 text tokens, then 1,024 image tokens, all in one causal stream. Which of the three pictures is that?
 """
@@ -918,7 +918,7 @@ wirings = {
 figure, grid = plt.subplots(1, 3, figsize=(plotting.WIDTH, 2.7))
 plotting.headline(figure, "Who may look at whom: i is image, t is text")
 for axes, (name, (mask, letters)) in zip(grid, wirings.items(), strict=True):
-    axes.imshow(mask, cmap="cividis", vmin=0, vmax=1)
+    axes.imshow(mask, cmap=plotting.MASK_COLOURS, vmin=0, vmax=1)
     axes.spines[:].set_visible(True)
     axes.set_xticks(range(7), letters)
     axes.set_yticks(range(7), letters)
