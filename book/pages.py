@@ -64,12 +64,8 @@ def _page(
                     cell.source = f"{{.further}}\n{cell.source}"  # a class: further.js folds it
             return str(nbformat.writes(shown))
         text = (ROOT / file).read_text(encoding="utf-8")
-        tables_of = set(_TABLE.findall(text)) - {
-            "length",
-            "examples",
-            *front.PARTS,
-        }  # not to look things up in
-        line = facts.told(facts.of_text(text), tables=bool(tables_of))
+        looked_up = set(_TABLE.findall(text)) - {"length", *front.PARTS}
+        line = facts.told(facts.of_text(text), tables=bool(looked_up))
         text = facts.below_title(text, line)
         return _TABLE.sub(lambda named: tables[named[1]](), text)
     except KeyError as error:

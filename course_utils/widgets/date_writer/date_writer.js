@@ -27,7 +27,7 @@ export default widget(["text"], ({ model, write }) => {
     make("button", { type: "button", textContent: text, dir: "auto", onclick: () => write({ text }) }),
   );
   const root = shell("dates", "Date writer",
-    make("label", { for: id, textContent: `Type a date, in any of ${languages} languages. A model of chapter 02 writes it as ISO 8601 wants it, here in the page: nothing is sent.` }),
+    make("label", { for: id, textContent: `Type a date, in any of ${languages} languages. A model of chapter 02 writes it as YYYY-MM-DD, here in the page: nothing is sent.` }),
     input,
     source,
     said,
