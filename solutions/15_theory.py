@@ -479,7 +479,8 @@ for beta in (1.0, 8.0, 64.0):
     for state in stored:
         for _ in range(2000):
             state = attention.hopfield_update(state, stored, beta)
-        rests.append(f"({state[0]:.2f}, {state[1] + 0.0:5.2f})")
+        height = round(state[1].item(), 2) + 0.0  # no -0.00
+        rests.append(f"({state[0]:.2f}, {height:5.2f})")
     print(f"β {beta:4}, from each of the three:", "  ".join(rests))
 
 # %% [markdown]

@@ -1100,7 +1100,7 @@ def one_sentence_patched():
     places = range(int(runs.second[0]), runs.end + 1)
     shown = [tokenizer.decode([token]) for token in runs.tokens[0].tolist()]
     print("behind layer", *(f"{shown[place]:>7}" for place in places))
-    for layer, row in zip(layers, grid, strict=True):
+    for layer, row in zip(layers, grid.round(decimals=2) + 0.0, strict=True):
         print(f"{layer:12}", *(f"{row[place]:7.2f}" for place in places))
     print("before the second name nothing changes:", not grid[:, : places[0]].any())
 
