@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from docutils.nodes import make_id
 from nbformat import NotebookNode
+from sphinx.util.nodes import _make_id
 
 from book import (
     claims,
@@ -78,7 +78,8 @@ def letters() -> str:
     """Return links from each letter to the first word of the glossary that begins with it."""
     text = (ROOT / "book" / "glossary.md").read_text(encoding="utf-8")
     terms = re.findall(r"(?m)^(\S.*)\n: ", text)
-    first = {make_id(term)[:1].upper(): make_id(term) for term in reversed(terms)}
+    names = [_make_id(term) for term in reversed(terms)]
+    first = {name[0].upper(): name for name in names if name}  # a formula alone has none
     links = [f'<a href="#term-{first[letter]}">{letter}</a>' for letter in sorted(first)]
     return f'<nav class="letters" aria-label="Letters">{" ".join(links)}</nav>'
 

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from functools import partial
 from types import FrameType
 from typing import Any
+from weakref import WeakSet, WeakValueDictionary
 
 _AGAIN = 0.05  # seconds after which a call that swallowed the first exception gets another
 _PATIENCE = 8.0  # how many times longer a call may take if it mostly waits
+_WEAK = {kind.__init__.__code__.co_filename for kind in (WeakSet, WeakValueDictionary)}
 
 
 class EndlessError(BaseException):
@@ -80,12 +82,14 @@ def _alarm(seconds: float) -> Callable[[], None]:
 def _must_finish(frame: FrameType | None) -> bool:
     """Return whether a call is importing, or its garbage is being collected.
 
-    A module stopped halfway stays broken, and the collector drops what its callbacks raise.
+    A module stopped halfway stays broken, and what callbacks of the collector or of weak references
+    raise is dropped.
     """
     collecting = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     while frame is not None and not _is_ours(frame):
         code = frame.f_code
-        if code.co_filename.startswith("<frozen importlib") or code in collecting:
+        imports = code.co_filename.startswith("<frozen importlib")
+        if imports or code in collecting or code.co_filename in _WEAK:
             return True
         frame = frame.f_back
     return False
