@@ -68,16 +68,16 @@ def _chapter(claims: list[Claim]) -> str:
     )
     held = [claim for claim in claims if claim["verdict"] == "confirmed"]
     where = sections(claims[0]["chapter"])
+    amiss = [(_said(c), VERDICTS[c["verdict"]][0], *_holds(c, where)) for c in corrected]
+    hold = [(_said(c), *_holds(c, where)) for c in held]
     lines = []
-    if corrected:
-        amiss = [(_said(c), VERDICTS[c["verdict"]][0], *_holds(c, where)) for c in corrected]
-        shown = table(("A published text says", "Verdict", "What holds", HOW), amiss, "claims")
-        lines += [f"<details><summary>{len(amiss)} that do not simply hold</summary>", shown]
-        lines += ["</details>"]
-    if held:
-        rows = [(_said(c), *_holds(c, where)) for c in held]
-        shown = table(("A published text says", "To add", HOW), rows, "claims")
-        lines += [f"<details><summary>{len(held)} that hold</summary>", shown, "</details>"]
+    for says, columns, rows in (
+        ("that do not simply hold", ("Verdict", "What holds"), amiss),
+        ("that hold", ("To add",), hold),
+    ):
+        if rows:
+            shown = table(("A published text says", *columns, HOW), rows, "claims")
+            lines += [f"<details><summary>{len(rows)} {says}</summary>", shown, "</details>"]
     return block(*lines)
 
 

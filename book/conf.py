@@ -140,7 +140,8 @@ def _front(app: Sphinx, page: str, template: str, context: dict[str, Any], _: ob
 def setup(app: Sphinx) -> None:
     """Join the build."""
     app.add_config_value("words_digest", words.digest(), "env")  # a new one: read all pages again
-    app.connect("env-get-outdated", lambda *_: ["index", "measured"])  # of today
+    # The cells of these two show the package of today.
+    app.connect("env-get-outdated", lambda *_: ["index", "measured"])
     app.connect("source-read", _jupyter_book)
     app.connect("doctree-read", words.link)
     app.connect("doctree-resolved", _bibliography)
