@@ -7,12 +7,22 @@ import importlib
 TYPE_CHECKING = False  # as in `typing`, which takes longer to load than everything else here
 if TYPE_CHECKING:
     from course_utils.conversation.opening import chat
-    from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
+    from course_utils.learner import (
+        check,
+        dispute,
+        guess,
+        hint,
+        mine,
+        progress,
+        review,
+        solution,
+        yours,
+    )
     from course_utils.widgets import heatmap
 
 __all__ = [
-    "chat", "check", "dispute", "heatmap", "hint", "mine", "progress", "review", "solution",
-    "yours",
+    "chat", "check", "dispute", "guess", "heatmap", "hint", "mine", "progress", "review",
+    "solution", "yours",
 ]  # fmt: skip
 
 _HOME = dict.fromkeys(__all__, "course_utils.learner")

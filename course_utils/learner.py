@@ -1,7 +1,7 @@
 """The calls of a learner, which every chapter imports in one line.
 
-`yours` is in answers/parts.py, `dispute` in disputes.py. A misspelt name gets a card, not a
-traceback.
+`yours` is in answers/parts.py, `dispute` in disputes.py, `guess` in guessing/ask.py. A misspelt
+name gets a card, not a traceback.
 """
 
 import os
@@ -21,11 +21,14 @@ from course_utils.checking.settings import session
 from course_utils.disputes import dispute, remember
 from course_utils.exercises import all_exercises, find, places
 from course_utils.grading.apart import graded_otherwise
+from course_utils.guessing import guess
 from course_utils.notes import NOTHING, Note, asked_for, helped, misused
 from course_utils.overview import Overview, Row
 from course_utils.sources import MARK, exercise_places
 
-__all__ = ["check", "dispute", "hint", "mine", "progress", "review", "solution", "yours"]
+__all__ = [
+    "check", "dispute", "guess", "hint", "mine", "progress", "review", "solution", "yours",
+]  # fmt: skip
 
 
 def check(exercise: Any = None, answer: Any = NOTHING) -> Report:

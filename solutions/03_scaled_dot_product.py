@@ -63,6 +63,7 @@ from tqdm import tqdm
 
 from course_utils import attention, heatmap, matrix_plotting, measure, plotting
 from course_utils.data import character_text, encode
+from course_utils.guessing import guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import next_character_loss, train_character_model
 
@@ -222,6 +223,9 @@ the *general* score of Luong et al. (2015) with a matrix of rank at most $d_k$. 
 """
 **Predict.** For a stream of width 512 and a head of width 64: how many numbers do the two matrices hold, and how many would a full 512×512 matrix?
 """
+
+# %% guess={"name": "03.parameters", "kind": "number", "asks": "How many numbers do the two matrices hold?", "low": 1000, "high": 1000000, "log": true, "reads": "two projections {}"}
+guess("03.parameters")
 
 # %%
 w_query, w_key = (torch.randn(512, 64, generator=generator) for _ in range(2))

@@ -64,6 +64,7 @@ from tqdm import tqdm
 from course_utils import attention, measure, models, plotting
 from course_utils.attention import BlockPool, KVCache, PagedCache, QuantizedCache, RollingCache
 from course_utils.data import character_text
+from course_utils.guessing import guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import GPT, GivenCache, GivenPositions, ModelCache, generate, left_pad
 from course_utils.positions import rope_interleaved
@@ -1644,11 +1645,11 @@ The text must be distributed like the target's. The **draft** drew its guess $x$
 # %%
 g = torch.Generator().manual_seed(0)
 q, p = (1.5 * torch.randn(2, 8, generator=g)).softmax(-1)
-guess = torch.multinomial(q, 20_000, replacement=True, generator=g)
-kept = torch.rand(20_000, generator=g) < p[guess] / q[guess]
+drafted = torch.multinomial(q, 20_000, replacement=True, generator=g)
+kept = torch.rand(20_000, generator=g) < p[drafted] / q[drafted]
 for name, rest in (("the residual", (p - q).clamp_min(0)), ("p itself", p)):
     other = torch.multinomial(rest, 20_000, replacement=True, generator=g)
-    share = torch.where(kept, guess, other).bincount(minlength=8) / 20_000
+    share = torch.where(kept, drafted, other).bincount(minlength=8) / 20_000
     print(f"refused: from {name:13} total variation to p {(share - p).abs().sum() / 2:.3f}")
 print(
     f"kept {kept.float().mean():.3f}, and the sum of min(p, q) is {torch.minimum(p, q).sum():.3f}"

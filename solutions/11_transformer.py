@@ -69,6 +69,7 @@ from tqdm import tqdm
 
 from course_utils import attention, data, measure, models, plotting
 from course_utils.data import END, PAD, START
+from course_utils.guessing import guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.matrix_plotting import weight_map
 from course_utils.models import EncoderLayer, Written
@@ -643,14 +644,14 @@ for name, loss in losses.items():
 
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines" mystnb={"image": {"alt": "Loss over 80 steps of two stacks of twelve layers, without warm-up at the rate 0.003, and a dashed line at the loss of guessing by frequency. Pre-norm falls below the line; post-norm comes down to it and stays there."}}
 shares = torch.bincount(text.train).double() / len(text.train)
-guess = torch.special.entr(shares).sum().item()
+naive = torch.special.entr(shares).sum().item()
 axes = plotting.new_figure(
     "At the rate 0.003, without warm-up,\npost-norm stays at frequencies", "step", "loss (nats)"
 )
 for name, colour in {"pre-norm": "blue", "post-norm": "orange"}.items():
     smooth = [mean(losses[name][max(0, i - 5) : i + 1]) for i in range(len(losses[name]))]
     plotting.line(axes, range(1, len(smooth) + 1), smooth, name, colour, (81, smooth[-1]))
-plotting.line(axes, [1, 80], [guess, guess], "frequency alone", "green", (2, guess - 0.09), "--")
+plotting.line(axes, [1, 80], [naive, naive], "frequency alone", "green", (2, naive - 0.09), "--")
 _ = axes.set(xlim=(0, 102), xticks=range(0, 81, 20))
 
 # %%
@@ -662,7 +663,7 @@ for order, warm_up in itertools.product(("pre-norm", "post-norm"), (0, 100)):
         rows = [row for row in record["warm_up"] if same.items() <= row.items()]
         print("      ", "  ".join(f"{row['loss']:.2f}" for row in rows), end="")
     print()
-print(f"guessing by frequency alone: {guess:.2f}")
+print(f"guessing by frequency alone: {naive:.2f}")
 
 # %% [markdown]
 r"""
@@ -815,8 +816,27 @@ class DateTransformer(Transformer):
 
 # %% [markdown]
 r"""
-In training the decoder is given the right tokens before each position, so all positions are learnt at once (*teacher forcing*). In writing it is given its own.
+In training the decoder is given the right tokens before each position, so all positions are learnt at once (*teacher forcing*). In writing it is given its own: from what is written so far come the logarithms of the next token's probabilities.
+"""
 
+
+# %%
+def next_scores(model, source):
+    """Return what gives each prefix the log-probabilities of its next token, for one source."""
+    with torch.no_grad():
+        memory = model.encode(source, (source != PAD)[:, None, None, :])
+
+    @torch.no_grad()
+    def step(prefixes):
+        _, own, across = models.transformer_masks(source.expand(len(prefixes), -1), prefixes, PAD)
+        spread = memory.expand(len(prefixes), -1, -1)
+        return model.decode(prefixes, spread, own, across)[:, -1].log_softmax(dim=-1)
+
+    return step
+
+
+# %% [markdown]
+r"""
 The package has the same model, as `models.Transformer`, with the parameters of torch's layers. **Predict.** Given the same weights, how far apart are the scores of the two?
 """
 
@@ -1389,21 +1409,6 @@ Greedy writing finds 65% of the likeliest texts, a beam of 2 finds 88%<!-- shown
 
 **Predict.** Now the dates. Take those that section 8's model, after its 300 steps, writes wrongly. Does the model find the *right* answer less likely than its own (a **model error**), or did greedy writing only miss it?
 """
-
-
-# %%
-def next_scores(model, source):
-    """Return the step that a beam asks, for one source."""
-    with torch.no_grad():
-        memory = model.encode(source, (source != PAD)[:, None, None, :])
-
-    @torch.no_grad()
-    def step(prefixes):
-        _, own, across = models.transformer_masks(source.expand(len(prefixes), -1), prefixes, PAD)
-        spread = memory.expand(len(prefixes), -1, -1)
-        return model.decode(prefixes, spread, own, across)[:, -1].log_softmax(dim=-1)
-
-    return step
 
 
 # %% tags=["nbval-ignore-output"] reason="which dates are wrong comes from the training above"

@@ -490,7 +490,7 @@ $7.0 \cdot 10^{-4}$<!-- shown: 7.0e-04 -->: $512^{-1/2} \cdot 4000^{-1/2}$.
 # %% mystnb={"image": {"alt": "Loss over 150 steps of six stacks of twelve layers at the rate 0.003. With the norm before each part all three fall to 2.7 nats. With the norm after each sum and no warm-up the loss stays at the line of frequencies, 3.25; with 30 and 100 steps of warm-up it falls below it, late."}}
 help_text = character_text()
 shares = torch.bincount(help_text.train) / len(help_text.train)
-guess = torch.special.entr(shares).sum().item()
+naive = torch.special.entr(shares).sum().item()
 deep = [run for run in stability if run["what"] == "depth"]
 axes = plotting.new_figure("Twelve layers at the rate 0.003, seed 0", "step", "loss (nats)")
 looks = {0: ":", 30: "--", 100: "-"}
@@ -499,7 +499,7 @@ for run in deep:
         at = [run["every"] * (place + 0.5) for place in range(len(run["losses"]))]
         colour = "blue" if run["pre_norm"] else "orange"
         plotting.line(axes, at, run["losses"], "", colour, None, looks[run["warmup"]])
-plotting.line(axes, [0, 150], [guess, guess], "frequency alone", "green", (90, guess + 0.23), "-.")
+plotting.line(axes, [0, 150], [naive, naive], "frequency alone", "green", (90, naive + 0.23), "-.")
 for name, colour, height in (("pre", "blue", 2.72), ("post", "orange", 3.0)):
     axes.text(152, height, name, color=plotting.COLOURS[colour], fontweight="bold", va="center")
 styles = [Line2D([], [], color=plotting.QUIET, linestyle=look) for look in looks.values()]
@@ -515,7 +515,7 @@ for pre_norm in (True, False):
         ends = [f"{run['losses'][-1]:.2f}" for run in deep if same.items() <= run.items()]
         print(f"   warm-up of {warmup}: {' '.join(ends)}", end="")
     print()
-print(f"knowing only how frequent each character is: {guess:.2f} nats")
+print(f"knowing only how frequent each character is: {naive:.2f} nats")
 
 # %% [markdown]
 r"""

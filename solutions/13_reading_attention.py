@@ -72,6 +72,7 @@ from tqdm import tqdm
 from course_utils import attention, interpretability, measure, plotting
 from course_utils.data.repeated import repeated_segments
 from course_utils.data.two_languages import Documents, draw_documents, plant_cue
+from course_utils.guessing import guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.matrix_plotting import colour_key, weight_map
 from course_utils.models.tasks import induction, other_weights
@@ -855,11 +856,11 @@ _ = train_classifier(classifier, score, steps=500, seed=0, progress=bar)
 
 # %%
 judged = draw_documents(1000, torch.Generator().manual_seed(1_000))
-guess = classifier.predict(judged.tokens, judged.mask).argmax(dim=-1)
-print(f"right: {(guess == judged.labels).float().mean():.2f}")
+named = classifier.predict(judged.tokens, judged.mask).argmax(dim=-1)
+print(f"right: {(named == judged.labels).float().mean():.2f}")
 left_out = interpretability.leave_one_out(classifier.predict, documents.tokens, documents.mask)
-guess = classifier.predict(documents.tokens, documents.mask).argmax(dim=-1, keepdim=True)
-kinds = torch.where(documents.kinds < 2, (documents.kinds == guess).long(), 2)
+named = classifier.predict(documents.tokens, documents.mask).argmax(dim=-1, keepdim=True)
+kinds = torch.where(documents.kinds < 2, (documents.kinds == named).long(), 2)
 for number, name in enumerate(("the other language", "the predicted language", "both languages")):
     found = left_out[(kinds == number) & (documents.kinds >= 0)]
     print(
@@ -1070,7 +1071,7 @@ cut = [
 ]
 explanation_graph(
     documents.words(chosen), *cut, left_out[chosen, :length].tolist(),
-    title=f"Predicted: {('Polish', 'Czech')[int(guess[chosen])]}",
+    title=f"Predicted: {('Polish', 'Czech')[int(named[chosen])]}",
 )  # fmt: skip
 
 # %%

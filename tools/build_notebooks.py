@@ -23,6 +23,8 @@ The same source gives the same bytes. What a cell's header may carry:
     # %% tags=["solution"]                    only in the solutions notebook
     # %% tags=["nbval-ignore-output"] reason="the time varies"
     # %% mystnb={"image": {"alt": "what the figure shows"}}
+    # %% guess={"name": "03.share", ...}      the cell guess("03.share"); where its answer is found
+                                              stands in course_utils/guessing/question.py
 
 Each section gets its minutes below its heading (`notebook_minutes` has the formula); where the
 front has the line *Core path · further*, it becomes their sums, and the core path keeps its limits.
@@ -49,6 +51,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tools import shown
+from tools.notebooks import guesses
 from tools.notebooks.files import build, check, find_sources, sources_by_number, stray
 from tools.notebooks.links import REFERENCES, end_faults, with_links
 from tools.notebooks.minutes import first_seen, with_minutes
@@ -99,6 +102,7 @@ def main(argv: Sequence[str] | None = None, asked_of: AskedOf = exercise_data) -
     if options.check:
         broken += [line for chapter in made for line in check(root, chapter)]
         broken += [line for chapter in chapters for line in shown.check(root, chapter)]
+        broken += guesses.faults(root, made)
         broken += [] if options.chapters else stray(root)
     if broken:
         print("\n".join(broken), file=sys.stderr)
@@ -122,7 +126,8 @@ def _build(root: Path, chapters: Sequence[Chapter], options: argparse.Namespace)
         for chapter in chapters:
             for line in build(root, chapter, options.execute, options.overwrite, options.timeout):
                 print(line, flush=True)
-    except NotebookError as error:
+        print(*guesses.write(root, chapters), sep="\n", end="")
+    except (NotebookError, ValueError) as error:
         print(f"{error}\nNothing was written for this chapter.", file=sys.stderr)
         return 1
     return 0

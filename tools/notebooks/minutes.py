@@ -71,6 +71,8 @@ def sections(chapter: Chapter) -> list[Section]:
     found: list[Section] = []
     for cell in chapter.cells:
         if cell.kind == "code" and found and "solution" not in cell.tags:
+            if "guess" in cell.metadata:
+                continue  # its question's minutes are those of the prediction above it
             if cell.exercise is None:
                 found[-1].code += f"{cell.source}\n"
             else:
