@@ -24,6 +24,7 @@ from book.contents import ROOT, SITES
 
 # It looks at every object there is, torch's old names too.
 warnings.filterwarnings("ignore", category=FutureWarning, module="sphinx_external_toc")
+MADE = "_made"  # scripts and styles that are made of the widgets'
 READ = ("book", "notebooks", "solutions", "course_utils", "tools")
 
 
@@ -52,12 +53,14 @@ def lay_out(edition: str, folder: Path) -> None:
     absent = [file for file in contents.files(toc) if not (ROOT / file).is_file()]
     if absent:
         raise FileNotFoundError(f"book.yml names files that are not there: {', '.join(absent)}")
-    from book.pages import all_pages  # with torch, which a site that is up to date does not need
+    from book import guesses  # with torch, which a site that is up to date does not need
+    from book.pages import all_pages
 
     made = all_pages(edition)
     wanted = {folder / contents.page(file): content for file, content in made.items()}
     for picture in (ROOT / "book" / "images").glob("*.png"):
         wanted[folder / "images" / picture.name] = picture.read_bytes()
+    wanted |= {folder / MADE / name: text.encode() for name, text in guesses.made().items()}
     wanted[folder / "_toc.yml"] = yaml.safe_dump(
         contents.external_toc(toc), sort_keys=False
     ).encode()

@@ -131,14 +131,16 @@ def _description(app: Sphinx, page: str, _: str, context: dict[str, Any], tree: 
 
 
 def _front(app: Sphinx, page: str, template: str, context: dict[str, Any], _: object) -> None:
-    """Give the front page its own style and script."""
-    if page == "index":
-        app.add_css_file("front.css")
-        app.add_js_file("front.js")
+    """Give the front page its own style and script, and the chapters those of guesses."""
+    names = {"index": ["front"]}.get(page, ["guess-card", "guess"] * page.startswith("notebooks/"))
+    for name in names:
+        app.add_css_file(f"{name}.css")
+        app.add_js_file(f"{name}.js")
 
 
 def setup(app: Sphinx) -> None:
     """Join the build."""
+    app.config.html_static_path.append(f"{app.srcdir}/_made")
     app.add_config_value("words_digest", words.digest(), "env")  # a new one: read all pages again
     # The cells of these two show the package of today.
     app.connect("env-get-outdated", lambda *_: ["index", "measured"])

@@ -17,6 +17,7 @@ from book import (
     contents,
     facts,
     front,
+    guesses,
     instructor,
     learner,
     mistakes,
@@ -96,7 +97,10 @@ def _lead_to_pages(cell: NotebookNode) -> None:
 
 def _notebook(file: str, edition: str) -> NotebookNode:
     solved = _read(ROOT / "solutions" / Path(file).name)
-    return solved if edition == "instructor" else learner.with_outputs(_read(ROOT / file), solved)
+    teaching = edition == "instructor"
+    shown = solved if teaching else learner.with_outputs(_read(ROOT / file), solved)
+    guesses.ask(shown, covered=not teaching)
+    return shown
 
 
 def _read(path: Path) -> Any:

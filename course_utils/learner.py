@@ -22,6 +22,8 @@ from course_utils.disputes import dispute, remember
 from course_utils.exercises import all_exercises, find, places
 from course_utils.grading.apart import graded_otherwise
 from course_utils.guessing import guess
+from course_utils.guessing.beliefs import calibration, due_guesses
+from course_utils.guessing.known import known as known_guesses
 from course_utils.notes import NOTHING, Note, asked_for, helped, misused
 from course_utils.overview import Overview, Row
 from course_utils.sources import MARK, exercise_places
@@ -124,7 +126,8 @@ def progress(chapter: int | None = None) -> Overview:
     if not chosen:
         known = sorted({e.chapter for e in all_exercises()})
         raise PlainValueError(f"chapter must be one of {known}, got {chapter}")
-    states, places = Journal().states(), exercise_places()
+    journal, places = Journal(), exercise_places()
+    states = journal.states()
     further = {name for name, place in places.items() if place.further}
     return Overview(
         tuple(
@@ -132,22 +135,29 @@ def progress(chapter: int | None = None) -> Overview:
                 e.chapter, e.name, states.get(e.name, "not attempted"), e.minutes, e.name in further
             )
             for e in chosen
-        )
+        ),
+        calibration(journal.events(), {e.chapter for e in chosen}),
     )
 
 
 def review(most: int = 3) -> Note:
-    """Propose exercises to write again, from memory: those passed a while ago, the hardest first.
+    """Propose exercises to write again, from memory, and guesses to give again, the worst first.
 
-    One comes back 2, 7, 21 and 60 days after you passed it. What you wrote then is not shown.
+    An exercise comes back 2, 7, 21 and 60 days after you passed it, what you wrote then is not
+    shown; a guess as long after you gave it, until one is close.
     """
     if most < 1:
         raise PlainValueError(f"most must be at least 1, got {most}")
+    events, now = list(Journal().events()), time.time()
     known = {one.name: one for one in all_exercises()}
-    found = [one for one in due(Journal().events(), time.time()) if one.exercise in known]
-    if not found:
+    found = [one for one in due(events, now) if one.exercise in known]
+    guesses = due_guesses(events, now)
+    if not found and not guesses:
         days = ", ".join(map(str, DAYS[:-1]))
-        text = f"An exercise comes back {days} and {DAYS[-1]} days after you passed it."
+        text = (
+            f"An exercise comes back {days} and {DAYS[-1]} days after you passed it, "
+            "a guess that was not close as long after you gave it."
+        )
         return Note("Nothing to write again today", "", text)
     chosen = [(one, known[one.exercise]) for one in found[:most]]
     rows = [
@@ -156,13 +166,24 @@ def review(most: int = 3) -> Note:
         + (f": {', '.join(one.mistakes)}" if one.mistakes else "")
         for one, asked in chosen
     ]
+    rows += ["Write them in a new cell, without a look at the old one:"] * bool(rows)
     stubs = [
         f"# {asked.asks}\ndef {asked.signature}:\n    raise NotImplementedError\n\n"
         f'check("{asked.name}", {asked.name})'
         for _, asked in chosen
     ]
-    text = "\n".join([*rows, "Write them in a new cell, without a look at the old one:"])
-    return Note(f"{len(chosen)} of {len(found)} to write again", "", text, "\n\n".join(stubs))
+    again = [
+        f'`guess("{one.name}")`, given {ago} days ago, was off by {one.off:.0%} of the scale: '
+        f"{known_guesses()[one.name].question.posed(1).asks}"
+        for one, ago in guesses[:most]
+    ]
+    rows += ["Guess again, each in a cell of its own:"] * bool(again) + again
+    counts = [
+        f"{len(some[:most])} of {len(some)} to {do} again"
+        for some, do in ((found, "write"), (guesses, "guess"))
+        if some
+    ]
+    return Note(", ".join(counts), "", "\n".join(rows), "\n\n".join(stubs))
 
 
 def mine(exercise: str | None = None) -> Note:

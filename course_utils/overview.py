@@ -25,9 +25,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Overview:
-    """Exercises that are passed, tried, and still to come."""
+    """Exercises that are passed, tried, and still to come; a sentence on the guesses given."""
 
     rows: tuple[Row, ...]
+    guesses: str = ""
 
     def __str__(self) -> str:
         width = max((len(row.name) for row in self.rows), default=0)
@@ -65,14 +66,14 @@ class Overview:
 
     def _sentences(self, mark: str = "") -> list[str]:
         """Return what comes next, its name between two marks, and how much is left."""
-        then = self.next_row
-        if then is None:
-            return ["Nothing is left to do here."]
-        name = f"{mark}{then.name}{mark}"
-        return [
-            f"Next: {name}, chapter {then.chapter:02d}, {then.minutes} minutes.",
-            f"Left: {', '.join(_left(self.rows, 'on the core path'))}.",
-        ]
+        then, said = self.next_row, ["Nothing is left to do here."]
+        if then is not None:
+            name = f"{mark}{then.name}{mark}"
+            said = [
+                f"Next: {name}, chapter {then.chapter:02d}, {then.minutes} minutes.",
+                f"Left: {', '.join(_left(self.rows, 'on the core path'))}.",
+            ]
+        return [*said, *filter(None, [self.guesses])]
 
     def _list(self) -> str:
         """Return a row for each exercise, below the title of their one chapter."""

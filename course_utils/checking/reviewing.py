@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 DAYS = (2, 7, 21, 60)  # after the first pass, the second, ...
-_DAY = 24 * 60 * 60
+DAY = 24 * 60 * 60
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ def due(events: Iterable[dict[str, Any]], now: float) -> list[Due]:
             continue
         if status != "passed":
             wrong.setdefault(name, []).append(list(event.get("misconceptions", ())))
-        elif event["time"] - passes.get(name, [-_DAY])[-1] >= _DAY:
+        elif event["time"] - passes.get(name, [-DAY])[-1] >= DAY:
             passes.setdefault(name, []).append(event["time"])
     found = []
     for name, times in passes.items():
-        days = int((now - times[-1]) // _DAY)
+        days = int((now - times[-1]) // DAY)
         if len(times) <= len(DAYS) and days >= DAYS[len(times) - 1]:
             tries = wrong.get(name, [])
             mistakes = dict.fromkeys(one for named in tries for one in named)

@@ -2,7 +2,7 @@
 
 It is made of graded hand-ins (`results.jsonl`), and of learners' own progress files and disputed
 verdicts (`dispute_*.json`) where they hand them in. Learners appear as numbers; their initials can
-be shown. No name stands in the page.
+be shown. No name stands in the page. Guesses get a page of their own, with nobody's number.
 """
 
 import argparse
@@ -23,8 +23,10 @@ from course_utils.checking.exercise import Exercise
 from course_utils.checking.progress import json_lines
 from course_utils.checking.report import inline_html
 from course_utils.exercises import all_exercises
+from course_utils.grading import believing
 from course_utils.grading.bulk import RESULTS, write_csv
 from course_utils.grading.disputed import Dispute, disputes
+from course_utils.guessing.beliefs import Belief
 
 PAGE = "report.html"
 
@@ -69,16 +71,24 @@ class ClassReport:
         attempts: In any order. What is not from this course is left out: a submission can claim
             anything.
         disputes: Verdicts that learners think are wrong.
+        guesses: Who guessed what, each learner's oldest first.
     """
 
-    def __init__(self, attempts: Iterable[Attempt], disputes: Iterable[Dispute] = ()) -> None:
+    def __init__(
+        self,
+        attempts: Iterable[Attempt],
+        disputes: Iterable[Dispute] = (),
+        guesses: Iterable[tuple[str, Belief]] = (),
+    ) -> None:
         known = {one.name: one for one in all_exercises()}
         self.attempts = sorted(
             (one for one in attempts if one.exercise in known), key=lambda one: one.time
         )
         self.disputes = list(disputes)
         tried = {one.learner for one in self.attempts}
-        self.learners = sorted(tried | {one.learner for one in self.disputes})
+        self.believed = believing.believed(guesses)
+        guessed = {learner for one in self.believed for learner in one.given}
+        self.learners = sorted(tried | guessed | {one.learner for one in self.disputes})
         self._known = known
         self._tries: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
         for one in self.attempts:
@@ -144,10 +154,8 @@ class ClassReport:
         return self.learners.index(learner) + 1
 
 
-def attempts(place: Path) -> Iterator[Attempt]:
-    """Read the verdicts in a file of results or of progress, or in a folder of them.
-
-    A progress file belongs to the learner named by its folder, or by its own name if it is in none.
+def entries(place: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield whose each line is, and the line; see `attempts`.
 
     Raises:
         FileNotFoundError: There is no such file or folder.
@@ -159,11 +167,22 @@ def attempts(place: Path) -> Iterator[Attempt]:
     for path in [place] if place.is_file() else sorted(place.rglob("*.jsonl")):
         parts = path.relative_to(place).parts if path != place else (path.name,)
         owner = parts[0] if len(parts) > 1 else path.stem
-        for said in json_lines(path):
-            try:
-                yield from _in_line(said, owner)
-            except (ValueError, TypeError, KeyError, AttributeError):
-                continue  # not from this course
+        yield from ((owner, said) for said in json_lines(path))
+
+
+def attempts(place: Path) -> Iterator[Attempt]:
+    """Read the verdicts in a file of results or of progress, or in a folder of them.
+
+    A progress file belongs to the learner named by its folder, or by its own name if it is in none.
+
+    Raises:
+        FileNotFoundError: There is no such file or folder.
+    """
+    for owner, said in entries(place):
+        try:
+            yield from _in_line(said, owner)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            continue  # not from this course
 
 
 def _in_line(said: dict[str, Any], owner: str) -> Iterator[Attempt]:
@@ -182,7 +201,7 @@ def initials(learner: str) -> str:
 
 
 def write(report: ClassReport, folder: Path) -> Path:
-    """Write the page, and its two larger tables as CSV beside it; return the page."""
+    """Write the page, its larger tables as CSV, and what the class believed; return the page."""
     environment = Environment(
         loader=PackageLoader("course_utils", "grading"),
         autoescape=True,
@@ -203,6 +222,12 @@ def write(report: ClassReport, folder: Path) -> Path:
         ("mistake", "learners", "still", "exercises"),
         *((m.name, len(m.learners), len(m.still), " ".join(m.exercises)) for m in report.mistakes),
     )
+    if report.believed:
+        believed = environment.get_template(believing.PAGE)
+        text = believed.render(questions=report.believed, learners=len(report.learners))
+        (folder / believing.PAGE).write_text(text, encoding="utf-8")
+        rows = believing.table(report.believed, report.number)
+        write_csv(folder / "guesses.csv", *rows)
     return page
 
 
@@ -218,12 +243,13 @@ def main(argv: Sequence[str]) -> int:
         report = ClassReport(
             (one for place in options.places for one in attempts(place)),
             (one for place in options.places for one in disputes(place)),
+            (one for place in options.places for one in believing.guesses(entries(place))),
         )
     except OSError as error:
         print(error, file=sys.stderr)
         return 1
     if not report.learners:
-        print("no verdict on an exercise of the course was found there", file=sys.stderr)
+        print("no verdict on an exercise and no guess was found there", file=sys.stderr)
         return 1
     first = options.places[0]
     print(write(report, options.into or (first if first.is_dir() else first.parent)))

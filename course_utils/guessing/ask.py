@@ -96,8 +96,9 @@ def _ran(result: Any) -> None:
         return
     card.ran = True
     if card.given is not None:
-        from IPython.display import display
+        from IPython.core.display_functions import display
 
         from course_utils.widgets.guess_card.guess_card import GuessCard
 
-        display(GuessCard(question=card.question, truth=truth, given=card.given, ran=True))
+        shown = GuessCard(question=card.question, truth=truth, given=card.given, ran=True)
+        display(shown)  # type: ignore[no-untyped-call]

@@ -17,10 +17,10 @@ def off(question: Question, given: Any, measured: Any) -> float:
     of an order, the share of pairs that stand the wrong way round; a choice is right or wrong.
     """
     if question.kind == "number":
-        return abs(_place(question, given) - _place(question, measured))
+        return abs(place(question, given) - place(question, measured))
     if question.kind == "curve":
         pairs = zip(given, measured, strict=True)
-        return fmean(abs(_place(question, a) - _place(question, b)) for a, b in pairs)
+        return fmean(abs(place(question, a) - place(question, b)) for a, b in pairs)
     if question.kind == "order":
         return fmean(given.index(a) > given.index(b) for a, b in combinations(measured, 2))
     return float(given != measured)
@@ -33,8 +33,8 @@ def side(question: Question, given: Any, measured: Any) -> int:
     return 1 if given > measured else -1
 
 
-def _place(question: Question, value: float) -> float:
-    """Return where a value stands on the scale, from 0 to 1."""
+def place(question: Question, value: float) -> float:
+    """Return where a value stands on the scale, from 0 to 1; what is beyond an end is at it."""
     low, high = question.low, question.high
     value = min(max(float(value), low), high)
     if question.log:

@@ -217,13 +217,13 @@ function compared(question, given, truth) {
 function bothNumbers(question, given, truth) {
   const at = (value) => 20 + placeOf(question, value) * (WIDE - 40);
   const anchor = (value) => (placeOf(question, value) < 0.15 ? "start" : placeOf(question, value) > 0.85 ? "end" : "middle");
-  const drawing = picture(`0 0 ${WIDE} 66`);
+  const drawing = picture(`0 0 ${WIDE} 84`);
   const sign = (value, y, words, name) => {
     const turned = name === "guess" ? `M${at(value)} 30l-6 -9h12z` : `M${at(value)} 36l-6 9h12z`;
     return mark("path", { d: turned, class: name }) + label(at(value), y, words, { "text-anchor": anchor(value), class: name });
   };
-  const inside = rule(20, 33, WIDE - 20, 33, "axis") + tick(20, 62, shown(question.low), "start") +
-    tick(WIDE - 20, 62, shown(question.high), "end") + sign(given, 14, `your guess ${shown(given)}`, "guess") +
+  const inside = rule(20, 33, WIDE - 20, 33, "axis") + tick(20, 80, shown(question.low), "start") +
+    tick(WIDE - 20, 80, shown(question.high), "end") + sign(given, 14, `your guess ${shown(given)}`, "guess") +
     (truth === null ? "" : sign(truth, 58, `measured ${shown(truth)}`, "truth"));
   depict(drawing, truth === null ? `Your guess: ${shown(given)}` : sentence(question, given, truth), inside);
   return drawing;
