@@ -59,7 +59,9 @@ def _marks(cell: Cell) -> Iterator[tuple[int, str]]:
 
 
 def _text(cell: NotebookNode) -> str:
-    """Return what a cell prints; the text of a picture or a widget is left out."""
+    """Return what a cell prints; the text of a picture, a widget or a guess is left out."""
+    if "guess" in cell.metadata:
+        return ""
     return "\n".join(
         str(output.get("text", output.get("data", {}).get("text/plain", "")))
         for output in cell.get("outputs", [])

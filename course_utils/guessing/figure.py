@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from course_utils.guessing.ask import last_given
+from course_utils.guessing.ask import STATIC, last_given
 from course_utils.guessing.known import known
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def draw_guess(axes: Axes, name: str, along: str = "y") -> None:
     """
     if along not in ("x", "y"):
         raise ValueError(f'along must be "x" or "y", got {along!r}')
+    if os.environ.get(STATIC):
+        return  # also for one that `guesses.json` does not hold yet
     if name not in known() or known()[name].question.kind not in ("number", "curve"):
         raise ValueError(f"name must be that of a guess of a number or a curve, got {name!r}")
     given, question = last_given(name), known()[name].question
@@ -37,7 +40,8 @@ def draw_guess(axes: Axes, name: str, along: str = "y") -> None:
     if question.kind == "curve":
         axes.plot(question.x, given, label="your guess", **look)  # type: ignore[arg-type]
         end = question.x[-1], given[-1]  # type: ignore[index]
-        axes.annotate("your guess", end, color=COLOURS["pink"], ha="right", va="bottom")
+        side = "left" if axes.xaxis_inverted() else "right"
+        axes.annotate("your guess", end, color=COLOURS["pink"], ha=side, va="bottom")
     else:
         draw = axes.axhline if along == "y" else axes.axvline
         draw(float(given), label="your guess", **look)  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ Given = float | str | list[str] | list[float]
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked.
+    """A question and the scale or the options of its answer.
 
     Attributes:
         name: The chapter's number and a word, "14.ink".

@@ -19,7 +19,10 @@ MATHEMATICS_STANDS = """async (pause) => {
     for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
     await new Promise((done) => setTimeout(done, pause));
 }"""
-UNFOLD = "() => document.querySelectorAll('.further-time > button').forEach((one) => one.click())"
+UNFOLD = """() => {
+    const buttons = document.querySelectorAll(".further-time > button, .guess-waits button");
+    for (const one of buttons) one.click();
+}"""
 NOTHING_FADES = "() => document.getAnimations().every((one) => one.playState !== 'running')"
 MODES = {"light": (1280, "light"), "dark": (1280, "dark"), "phone": (390, "light")}
 

@@ -81,7 +81,7 @@ def test_the_page_and_its_tables_name_nobody(
     assert main(["report", str(tmp_path / "none")]) == main(["report", str(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert "there must be a folder or a .jsonl file at" in said
-    assert "no verdict on an exercise of the course" in said
+    assert "no verdict on an exercise and no guess" in said
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,12 @@ from course_utils.guessing.question import Question
 from course_utils.guessing.scoring import off
 
 CELL = 'print("rows 64")'
-HEAD: dict[str, Any] = {"name": "03.rows", "kind": "number", "asks": "How many?", "reads": "rows {}"}
+HEAD: dict[str, Any] = {
+    "name": "03.rows",
+    "kind": "number",
+    "asks": "How many?",
+    "reads": "rows {}",
+}
 ROWS = Known(Question(**HEAD, low=1, high=1000, log=True), 64.0, digest(CELL))
 CURVE = Known(
     Question(**{**HEAD, "name": "03.curve", "kind": "curve"}, x=[1, 2, 4]), [0.1, 0.2, 0.4], "c"
@@ -106,7 +111,7 @@ def test_a_guess_is_drawn_into_the_figure() -> None:
     assert (list(curve.get_xdata()), list(curve.get_ydata())) == ([1, 2, 4], [0.3, 0.2, 0.1])
     with pytest.raises(ValueError, match='along must be "x" or "y"'):
         draw_guess(axes, "03.rows", along="z")
-    with pytest.raises(ValueError, match="a guess of a number or a curve, got '03.no'"):
+    with pytest.raises(ValueError, match="a guess of a number or a curve"):
         draw_guess(axes, "03.no")
     plt.close("all")
 
@@ -127,7 +132,9 @@ def test_what_was_most_wrong_comes_back_at_growing_distances() -> None:
     ((due, days),) = due_guesses(Journal().events(), time.time())
     assert (due.name, days) == ("03.bytes", 9)
     text = str(review())
-    assert '`guess("03.bytes")`, given 9 days ago, was off by 27% of the scale: Bytes for 10?' in text
+    assert (
+        '`guess("03.bytes")`, given 9 days ago, was off by 27% of the scale: Bytes for 10?' in text
+    )
     assert guess("03.bytes").truth == 20, "the second time it asks in other numbers"
     given_days_ago(3, "03.bytes", 63.0, 0.01)
     assert due_guesses(Journal().events(), time.time()) == [], "it is known now"

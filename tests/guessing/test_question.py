@@ -66,7 +66,10 @@ def test_what_was_measured_is_read_off_the_output(changes: dict[str, Any], found
     ("changes", "says"),
     [
         ({"reads": "columns {}"}, "nothing printed looks like 'columns {}'"),
-        ({"kind": "curve", "x": [128, 512], "reads": "length {x}: {}"}, r"no number is found at \[512"),
+        (
+            {"kind": "curve", "x": [128, 512], "reads": "length {x}: {}"},
+            r"no number is found at \[512",
+        ),
         (
             {"kind": "choice", "take": "printed", "options": {"a": "CNN", "b": "ViT"}},
             "exactly one option must be printed",

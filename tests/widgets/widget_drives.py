@@ -11,7 +11,9 @@ import numpy as np
 
 from course_utils import widgets
 from course_utils.claims import ledger, timeline
+from course_utils.guessing.question import Question
 from course_utils.measure import read_record
+from course_utils.widgets.guess_card.guess_card import guess_card
 from tests.widgets import widget_expectations as said
 from tests.widgets.explanation_graph import explanation_graph_cases
 from tests.widgets.widget_hands import Step, cell, click_at, pick, press, slide, tick, typed
@@ -54,6 +56,27 @@ def _length() -> Widget:
 def _extrapolation() -> Widget:
     curves = {"none": {64: [2.0, 2.2], 128: [2.3]}, "RoPE": {64: [1.5], 128: [3.0, 3.5]}}
     return widgets.extrapolation_explorer({"text": ("loss", curves)}, {"all": list(curves)})
+
+
+def _guess(truth: Any, **asked: Any) -> Callable[[], Widget]:
+    """Return what makes the card of a guess whose answer may be shown."""
+    about = {"name": "03.x", "asks": "How many?", "reads": "{}", "low": 0, "high": 10, **asked}
+    return lambda: guess_card(Question(**about), truth, ran=True)
+
+
+def _draw_a_flat_line() -> Step:
+    """Along the bottom, from the first place to the last; or a 0 for each of them."""
+
+    def drag(page: Any, first: Any) -> None:
+        box = first.locator("xpath=..").locator("svg").bounding_box()
+        at = [box["y"] + box["height"] * 168 / 208, box["x"] + box["width"] * 70 / 480]
+        page.mouse.move(at[1], at[0])
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 454 / 480, at[0], steps=20)
+        page.mouse.up()
+
+    grip = lambda root: root.locator(".acw-grip").first  # noqa: E731
+    return Step(grip, drag, typed("0", "0", "0"))
 
 
 def _first_open_row(root: Any) -> Any:
@@ -152,7 +175,45 @@ def _start_at_the_left() -> Step:
     )
 
 
+THREE = ("first", "second", "third")
 DRIVES = {
+    "Guess of a number": Drive(
+        _guess(4.0, kind="number"),
+        lambda _: [
+            Step(
+                lambda root: root.get_by_role("textbox"),
+                lambda _, found: found.fill("7"),
+                typed("7"),
+            ),
+            press(lambda root: root.get_by_role("button", name="Guess", exact=True)),
+        ],
+        lambda _: ["You guessed 7.00. It is 4.00: 3.00 too high."],
+        {"given": 7},
+    ),
+    "Guess of a choice": Drive(
+        _guess("third", kind="choice", options=dict.fromkeys(THREE, ""), take="printed"),
+        lambda _: [press(lambda root: root.get_by_role("button", name="second"))],
+        lambda _: ["You guessed “second”. It is “third”.", "second (your guess)", "third (right)"],
+        {"given": "second"},
+    ),
+    "Guess of an order": Drive(
+        _guess(list(THREE), kind="order", options=dict.fromkeys(THREE, ""), take="ascending"),
+        lambda _: [
+            press(lambda root, name=name: root.get_by_role("button", name=name))
+            for name in ("second", "first", "third")
+        ],
+        lambda _: ["1 of 3 pairs the wrong way round."],
+        {"given": ["second", "first", "third"]},
+    ),
+    "Guess of a curve": Drive(
+        _guess([5.0, 5.0, 5.0], kind="curve", x=[1, 2, 4], across="tokens"),
+        lambda _: [
+            _draw_a_flat_line(),
+            press(lambda root: root.get_by_role("button", name="Guess", exact=True)),
+        ],
+        lambda _: ["On average 50% of the axis away from what was measured."],
+        {"given": [0, 0, 0]},
+    ),
     "Heatmap": Drive(
         _heatmap,
         lambda widget: [pick("View", "difference"), cell(".acw-plot", widget.shape, 1, 2)],
