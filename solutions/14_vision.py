@@ -99,6 +99,7 @@ A Transformer reads a sequence of vectors. An image is a grid of pixels. The **V
 
 # %% tags=["remove-input"]
 from course_utils.diagrams import diagram
+from course_utils.guessing import guess
 
 diagram("14")
 
@@ -151,6 +152,9 @@ An image of $h \times w$ pixels gives $N = hw/p^2$ patches of $C p^2$ numbers, i
 
 **Predict.** The first ViT read 224 × 224 pixels in three colours, in patches of 16 × 16. How many tokens, if one more is put in front? By what factor does the number of weights per head grow if the patches are half as wide?
 """
+
+# %% guess={"name": "14.weights", "kind": "number", "asks": "How many weights has one head of a ViT that reads {size} × {size} pixels in patches of {patch} × {patch}, with a class token?", "low": 1000, "high": 100000000, "log": true, "reads": "224 pixels, patches of 8: {_} tokens, {} weights", "varied": [{"size": 224, "patch": 8}, {"size": 224, "patch": 14}, {"size": 384, "patch": 16}, {"size": 512, "patch": 16}], "becomes": "((size // patch) ** 2 + 1) ** 2"}
+guess("14.weights")
 
 # %%
 for size, patch in ((8, 2), (224, 32), (224, 16), (224, 8)):
@@ -279,8 +283,11 @@ def in_the_open(model, images):
 r"""
 It is trained for 30 passes through the 1,347 digits, each shifted by up to one pixel every time it is shown.
 
-**Predict.** Rank four models by the share of test digits that they classify correctly: this ViT, a convolutional network (CNN) with about as many parameters, logistic regression, an SVM. Which of them will still do so when the test digits are shifted by a pixel?
+**Predict.** Against it stand a convolutional network (CNN) with about as many parameters, logistic regression and an SVM. Which of the four are best? And which of them still are when the test digits are shifted by a pixel?
 """
+
+# %% guess={"name": "14.ranks", "kind": "order", "asks": "Which of these models is right for the most unshifted test digits, which for the second most, and so on?", "take": "descending", "options": {"ViT": "ViT, seed 0 {}", "logistic regression": "logistic regression, seed 0 {}", "SVM": "SVM, seed 0 {}", "CNN": "CNN, seed 0 {}"}}
+guess("14.ranks")
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed, and weights that differ between processors"
 torch.manual_seed(0)
@@ -315,6 +322,9 @@ It is tempting to say why: an SVM compares pixel with pixel, a network does not.
 **Predict.** An SVM that has seen all nine shifts of every training image: does it still fall apart?
 """
 
+# %% guess={"name": "14.nine_shifts", "kind": "choice", "asks": "Which is right for the most shifted test digits: the ViT, or one of the two others if it has seen all nine shifts of every training image?", "take": "largest", "options": {"the ViT": {"record": "chapter_14_digits", "where": {"model": "ViT"}, "value": "shifted"}, "the SVM": {"record": "chapter_14_digits", "where": {"model": "SVM, shifts"}, "value": "shifted"}, "logistic regression": {"record": "chapter_14_digits", "where": {"model": "logistic regression, shifts"}, "value": "shifted"}}}
+guess("14.nine_shifts")
+
 # %%
 side = range(3)
 padded = F.pad(digits.images, (1, 1, 1, 1))
@@ -338,8 +348,11 @@ So the ViT is not the best here. See below for where it is.
 
 </details>
 
-**Predict.** The same model, with all positions held at zero. The tokens are then a set: which patches there are, not where. How many digits will it still classify correctly? (A guess is right once in ten.)
+**Predict.** The same model, with all positions held at zero. The tokens are then a set: which patches there are, not where. How many digits will it still classify correctly (a guess is right once in ten), and of which kind more?
 """
+
+# %% guess={"name": "14.no_positions", "kind": "choice", "asks": "On which test digits is the ViT without positions right more often?", "take": "largest", "options": {"unshifted ones": {"record": "chapter_14_digits", "where": {"model": "none"}, "value": "test"}, "ones shifted by up to a pixel": {"record": "chapter_14_digits", "where": {"model": "none"}, "value": "shifted"}}}
+guess("14.no_positions")
 
 # %%
 for run in runs_of(digits_record, "ViT", "none"):
@@ -413,6 +426,9 @@ def reading_only(allowed):
     named = vit.out(vit.norm(x)[:, 0]).argmax(dim=-1)
     return (named == digits.test_labels).double().mean()
 
+
+# %% guess={"name": "14.ink", "kind": "choice", "asks": "If the class token may read only patches with much ink, or only all the others: with which is the ViT right for more test digits?", "take": "largest", "options": {"with the patches that have much ink": "only those above 0.3 ink: {} right", "with the others": "only those above 0.3 ink: {_} right; only the others: {}"}}
+guess("14.ink")
 
 # %% tags=["nbval-ignore-output"] reason="the weights come from the training above"
 _, read = in_the_open(vit, digits.test_images)
@@ -643,6 +659,9 @@ A digit counts as *located* if an as yet unclaimed answer lies within 2 pixels o
 **Predict.** In which of the three are most digits located? After 1,000 steps, does the model know better where digits are, or which?
 """
 
+# %% guess={"name": "14.named", "kind": "number", "asks": "What share of the digits is named after 1,000 steps with the optimal matching, a mean of the seeds?", "low": 0, "high": 1, "reads": {"record": "chapter_14_detection", "where": {"how": "optimal"}, "value": "named"}}
+guess("14.named")
+
 # %%
 for run in detection_record["runs"]:
     print(f"{run['how']:9} seed {run['seed']}, {run['steps']} steps:", end=" ")
@@ -791,6 +810,9 @@ Both towers are small Transformers, one over patches and one over letters; the m
 
 **Predict.** 300 steps. How often will a strip of an unseen number find its caption among 200? (A guess: 1 in 200.)
 """
+
+# %% guess={"name": "14.caption", "kind": "number", "asks": "How large a share of 200 unseen strips finds its own caption among 200, after 300 steps?", "low": 0.005, "high": 1, "log": true, "reads": "a strip finds its caption {}, a caption its strip"}
+guess("14.caption")
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"
 torch.manual_seed(0)
@@ -1020,6 +1042,9 @@ First, a writer that has only ever seen captions. It learns to spell digits, one
 **Predict.** What is the best loss per letter that a writer without pictures can have? (A caption has three digits, and 15 characters or so, its end included.)
 """
 
+# %% guess={"name": "14.letters", "kind": "number", "asks": "What is the least possible loss per letter of a writer that knows the spelling but does not see the digits?", "low": 0.01, "high": 10, "log": true, "unit": "nats", "reads": "three digits cost {} over"}
+guess("14.letters")
+
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"
 torch.manual_seed(0)
 writer = captions.Captioner()
@@ -1088,7 +1113,10 @@ print(f"without: {unseeing:.3f}, as before")
 print("tanh of the gates:", *(f"{gate:+.2f}" for gate in writer.gates.tanh()))
 for run in runs_of(pairs_record, "gate 0", "gate 1", "all"):
     before, after = run["before"]["loss"], run["after"]["loss"]
-    print(f"recorded, seed {run['seed']}, {run['model']:6}: loss {before:.3f}, then {after:.3f}", end="")
+    print(
+        f"recorded, seed {run['seed']}, {run['model']:6}: loss {before:.3f}, then {after:.3f}",
+        end="",
+    )
     print(f", digits {run['after']['digits']:.2f}", end="")
     print(f"; without a picture {run['blind']['loss']:.3f}")
 
@@ -1259,6 +1287,9 @@ $$\text{XCA}(Q, K, V) = \text{softmax}\!\left(\tfrac{Q^\top K}{\tau}\right) V^\t
 
 **Predict.** $Q$, $K$ and $V$ are $n \times d$. What shape has this? And $Q^\top K$ is a sum over $n$ tokens: what becomes of the softmax when $n$ grows?
 """
+
+# %% guess={"name": "14.entropy", "kind": "curve", "asks": "With random queries and keys of width 32, how large is the mean entropy of XCA's rows, as printed, for n tokens?", "low": 0.01, "high": 10, "log": true, "unit": "nats", "x": [50, 800, 12800], "across": "number of tokens n", "reads": "{x} {_}, {} {x}, {x}"}
+guess("14.entropy")
 
 # %%
 print("     n  as printed: std of scores, entropy    normalised: std, entropy")
