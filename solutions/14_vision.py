@@ -69,6 +69,7 @@ from tqdm import tqdm
 from course_utils import attention, interpretability, measure, models, plotting
 from course_utils.data.digit_scenes import caption
 from course_utils.data.digits import load_digits, shifted
+from course_utils.guessing import guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.tasks import captions, digit_training, dots, pair_training
 from course_utils.models.vision.detection import Detector
@@ -99,7 +100,6 @@ A Transformer reads a sequence of vectors. An image is a grid of pixels. The **V
 
 # %% tags=["remove-input"]
 from course_utils.diagrams import diagram
-from course_utils.guessing import guess
 
 diagram("14")
 
@@ -153,7 +153,7 @@ An image of $h \times w$ pixels gives $N = hw/p^2$ patches of $C p^2$ numbers, i
 **Predict.** The first ViT read 224 × 224 pixels in three colours, in patches of 16 × 16. How many tokens, if one more is put in front? By what factor does the number of weights per head grow if the patches are half as wide?
 """
 
-# %% guess={"name": "14.weights", "kind": "number", "asks": "How many weights has one head of a ViT that reads {size} × {size} pixels in patches of {patch} × {patch}, with a class token?", "low": 1000, "high": 100000000, "log": true, "reads": "224 pixels, patches of 8: {_} tokens, {} weights", "varied": [{"size": 224, "patch": 8}, {"size": 224, "patch": 14}, {"size": 384, "patch": 16}, {"size": 512, "patch": 16}], "becomes": "((size // patch) ** 2 + 1) ** 2"}
+# %% guess={"name": "14.weights", "kind": "number", "asks": "How many weights has one head of a ViT that reads {size} × {size} pixels in patches of {patch} × {patch}, with a class token?", "low": 1000, "high": 10000000, "log": true, "reads": "224 pixels, patches of 8: {_} tokens, {} weights", "varied": [{"size": 224, "patch": 8}, {"size": 224, "patch": 14}, {"size": 384, "patch": 16}, {"size": 512, "patch": 16}], "becomes": "((size // patch) ** 2 + 1) ** 2"}
 guess("14.weights")
 
 # %%
@@ -351,7 +351,7 @@ So the ViT is not the best here. See below for where it is.
 **Predict.** The same model, with all positions held at zero. The tokens are then a set: which patches there are, not where. How many digits will it still classify correctly (a guess is right once in ten), and of which kind more?
 """
 
-# %% guess={"name": "14.no_positions", "kind": "choice", "asks": "On which test digits is the ViT without positions right more often?", "take": "largest", "options": {"unshifted ones": {"record": "chapter_14_digits", "where": {"model": "none"}, "value": "test"}, "ones shifted by up to a pixel": {"record": "chapter_14_digits", "where": {"model": "none"}, "value": "shifted"}}}
+# %% guess={"name": "14.no_positions", "kind": "choice", "asks": "On which test digits is a ViT without positions, trained on shifted ones, right more often?", "take": "largest", "options": {"unshifted ones": {"record": "chapter_14_digits", "where": {"model": "none"}, "value": "test"}, "ones shifted by up to a pixel": {"record": "chapter_14_digits", "where": {"model": "none"}, "value": "shifted"}}}
 guess("14.no_positions")
 
 # %%
@@ -659,7 +659,7 @@ A digit counts as *located* if an as yet unclaimed answer lies within 2 pixels o
 **Predict.** In which of the three are most digits located? After 1,000 steps, does the model know better where digits are, or which?
 """
 
-# %% guess={"name": "14.named", "kind": "number", "asks": "What share of the digits is named after 1,000 steps with the optimal matching, a mean of the seeds?", "low": 0, "high": 1, "reads": {"record": "chapter_14_detection", "where": {"how": "optimal"}, "value": "named"}}
+# %% guess={"name": "14.named", "kind": "number", "asks": "What share of the digits does the detector name right after 1,000 steps with the optimal matching, a mean of the seeds?", "low": 0, "high": 1, "reads": {"record": "chapter_14_detection", "where": {"how": "optimal"}, "value": "named"}}
 guess("14.named")
 
 # %%
@@ -811,7 +811,7 @@ Both towers are small Transformers, one over patches and one over letters; the m
 **Predict.** 300 steps. How often will a strip of an unseen number find its caption among 200? (A guess: 1 in 200.)
 """
 
-# %% guess={"name": "14.caption", "kind": "number", "asks": "How large a share of 200 unseen strips finds its own caption among 200, after 300 steps?", "low": 0.005, "high": 1, "log": true, "reads": "a strip finds its caption {}, a caption its strip"}
+# %% guess={"name": "14.caption", "kind": "number", "asks": "How large a share of 200 unseen strips finds its own caption among 200 by cosine, after 300 steps of the two towers?", "low": 0.005, "high": 1, "log": true, "reads": "a strip finds its caption {}, a caption its strip"}
 guess("14.caption")
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"
@@ -1042,7 +1042,7 @@ First, a writer that has only ever seen captions. It learns to spell digits, one
 **Predict.** What is the best loss per letter that a writer without pictures can have? (A caption has three digits, and 15 characters or so, its end included.)
 """
 
-# %% guess={"name": "14.letters", "kind": "number", "asks": "What is the least possible loss per letter of a writer that knows the spelling but does not see the digits?", "low": 0.01, "high": 10, "log": true, "unit": "nats", "reads": "three digits cost {} over"}
+# %% guess={"name": "14.letters", "kind": "number", "asks": "What is the least possible loss per letter of a writer that knows the spelling but does not see the digits?", "low": 0.01, "high": 3, "log": true, "unit": "nats", "reads": "three digits cost {} over"}
 guess("14.letters")
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"

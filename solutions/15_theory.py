@@ -500,7 +500,7 @@ Small: all in one place, drawn towards the pair. Large: each in its own. Medium:
 r"""
 How many patterns fit? The classical network of Hopfield (1982), with states ±1, holds about $0.14\,d$ random patterns (Amit et al., 1985). For this one the paper proves: exponentially many in $d$, for patterns drawn on a sphere.
 
-**Predict.** 10,000 random patterns of length $\sqrt d$, noise of half their spread, $\beta = 8/\sqrt d$. From which $d$ on are all restored: 8, 16, 32 or 64?
+**Predict.** 10,000 random patterns of length $\sqrt d$, noise of half their spread, $\beta = 8/\sqrt d$. Which $d$ is enough to restore all?
 """
 
 # %% guess={"name": "15.capacity", "kind": "choice", "asks": "From which width d on are all of the 10,000 patterns restored?", "take": "printed", "options": {"8": "d = 8: restored 1.00", "16": "d = 8: restored 0{_} d = 16: restored 1.00", "32": "d = 16: restored 0{_} d = 32: restored 1.00", "64": "d = 32: restored 0{_} d = 64: restored 1.00"}}
@@ -780,7 +780,7 @@ def alike(depth, residual, seed):
     return F.cosine_similarity(first.flatten(), second.flatten(), dim=0).item()
 
 
-# %% guess={"name": "15.alike", "kind": "curve", "asks": "With residual connections: how large is the cosine between the two outputs' gradients at each depth?", "low": 0, "high": 1, "x": [1, 2, 4, 8, 16], "across": "depth", "reads": "depth {x}: {_}, with residual {}"}
+# %% guess={"name": "15.alike", "kind": "curve", "asks": "Random attention layers with residual connections: how large is the cosine between the gradients of two outputs at each depth?", "low": 0, "high": 1, "x": [1, 2, 4, 8, 16], "across": "depth", "reads": "depth {x}: {_}, with residual {}"}
 guess("15.alike")
 
 # %%
@@ -1018,7 +1018,7 @@ Does training find it? The model of chapter 13, attention only, reads random seg
 **Predict.** One layer with four heads, two layers with one head: how often is each right?
 """
 
-# %% guess={"name": "15.one_layer", "kind": "number", "asks": "How large a share of the next tokens does the model with one layer and four heads get right after 500 steps, a mean of three seeds?", "low": 0.01, "high": 1, "log": true, "reads": {"record": "chapter_13_induction", "where": {"layers": 1, "heads": 4, "distinct": false}, "value": "right"}}
+# %% guess={"name": "15.one_layer", "kind": "number", "asks": "In random segments that repeat: how large a share of the next tokens does one layer with four heads get right after 500 steps, a mean of three seeds?", "low": 0.01, "high": 1, "log": true, "reads": {"record": "chapter_13_induction", "where": {"layers": 1, "heads": 4, "distinct": false}, "value": "right"}}
 guess("15.one_layer")
 
 # %% tags=["nbval-ignore-output"] reason="a progress bar; training differs in the last digits between machines"
@@ -1191,7 +1191,7 @@ Training did not find the parity of 8 bits. A **chain of thought** (Wei et al., 
 **Predict.** Does it learn the parity of 8 bits, and of 16? And if it is asked for the same parities, one at each bit, but never reads an answer of its own?
 """
 
-# %% guess={"name": "15.unread", "kind": "number", "asks": "Asked for the parity at each of 16 bits, but never reading an answer of its own: how large a share of its last answers is right?", "low": 0.4, "high": 1, "reads": {"record": "chapter_15_steps", "where": {"how": "asked", "n": 16}, "value": "right"}}
+# %% guess={"name": "15.unread", "kind": "number", "asks": "Asked for the parity at each of 16 bits, but never reading an answer of its own: how large a share of its last answers is right, where a coin is right for 0.5?", "low": 0.4, "high": 1, "reads": {"record": "chapter_15_steps", "where": {"how": "asked", "n": 16}, "value": "right"}}
 guess("15.unread")
 
 # %%
@@ -1307,7 +1307,7 @@ Text D: "Full attention: Maximum expressiveness, $O(n^2)$ cost", "Sparse attenti
 **Predict.** Five patterns on 256 tokens, in both directions: all pairs; a window of 8 to each side; the window and one global token; strided by 16 (a window of 15, and every 16th); a star (one global token and nothing else). After how many layers has every token heard from every other?
 """
 
-# %% guess={"name": "15.window", "kind": "number", "asks": "Of {n} tokens, each sees {side} to each side: after how many layers has every token heard from every other?", "low": 1, "high": 1000, "log": true, "unit": "layers", "reads": "window {_} connections, {} layers", "varied": [{"n": 256, "side": 8}, {"n": 1024, "side": 16}, {"n": 4096, "side": 128}, {"n": 512, "side": 4}], "becomes": "ceil((n - 1) / side)"}
+# %% guess={"name": "15.window", "kind": "number", "asks": "Of {n} tokens, each sees {side} to each side: after how many layers has every token heard from every other?", "low": 1, "high": 256, "log": true, "unit": "layers", "reads": "window {_} connections, {} layers", "varied": [{"n": 256, "side": 8}, {"n": 1024, "side": 16}, {"n": 4096, "side": 128}, {"n": 512, "side": 4}], "becomes": "ceil((n - 1) / side)"}
 guess("15.window")
 
 # %%
