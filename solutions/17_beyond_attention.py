@@ -850,9 +850,9 @@ Which tasks, the size, the budget, and competitive with what. On *this* task, at
 r"""
 ## 7. What a token costs
 
-Generating one more token after a long text: a cache must be read from end to end, a state has one size. Recorded, at 4 heads of 64, processor time of one layer's mixing.
+A new token after a long text: a cache must be read from end to end, a state has one size. Recorded: processor time of one layer's mixing, 4 heads of 64.
 
-**Predict.** From about how many tokens on is a state smaller than the cache? And faster?
+**Predict.** From how many tokens on is a state smaller than the cache? And faster?
 """
 
 # %% guess={"name": "17.cache", "kind": "curve", "asks": "How long does softmax attention take for one more token, with 4 heads of 64 on one core, after so many tokens?", "low": 1, "high": 1000000, "log": true, "unit": "µs", "x": [16, 64, 256, 1024, 4096, 16384, 65536], "across": "tokens before it", "reads": {"record": "chapter_17_cost", "where": {"mechanism": "softmax"}, "value": "microseconds", "by": "position"}}
@@ -877,7 +877,7 @@ axes = plotting.new_figure(title, "tokens before it", "microseconds for one toke
 places = [one["position"] for one in softmax]
 plotting.power_axis(axes, places)
 taken = [one["microseconds"] for one in softmax]
-plotting.line(axes, places, taken, "softmax", "pink", (2_000, 4_000), "o-")
+plotting.line(axes, places, taken, "softmax", "green", (2_000, 4_000), "o-")
 shown = {"gated delta": ("orange", 115), "retention": ("blue", 26)}
 flat = {one["mechanism"]: one["microseconds"] for one in cost["runs"] if "position" not in one}
 for name, (color, height) in shown.items():
@@ -889,9 +889,9 @@ draw_guess(axes, "17.cache")
 r"""
 <details><summary>Answer</summary>
 
-Smaller from 32 tokens on. Faster, for retention, from somewhere between 256 and 1,024; a step of the delta rule takes as long as a cache of 1,024 tokens. At 65,536 tokens the cache is 128 MiB per layer, and reading it takes more than a hundred times as long as any state<!-- shown: 131,072 -->. From 4,096 to 16,384 it grows elevenfold; the cache has probably outgrown the processor's own memory.
+Smaller from 32 tokens on. Faster, for retention, between 256 and 1,024; a step of the delta rule takes as long as a cache of 1,024. At 65,536 tokens the cache is 128 MiB per layer, and reading it takes more than a hundred times as long as any state<!-- shown: 131,072 -->. From 4,096 to 16,384 it grows elevenfold: it has probably outgrown the processor's own memory.
 
-Why 32: a cache holds $2\cdot 256$ numbers per token, a state of 4 heads $4\cdot 64\cdot 64$. They are equal at $d_k d_v/(d_k + d_v)$ tokens, whatever the number of heads.
+Why 32: a cache holds $2\cdot 256$ numbers per token, a state of 4 heads $4\cdot 64\cdot 64$. They are equal at $d_k d_v/(d_k + d_v)$ tokens, for any number of heads.
 
 </details>
 """
@@ -907,7 +907,7 @@ r"""
 <details><summary>Answer</summary>
 
 - A forgets that the fourth layer's cache grows all the same.
-- **B is right**; at that length the states of the other layers hardly count.
+- **B is right**; the states of the other layers hardly count.
 - C: *that layer* needs all tokens, the other three keep none.
 
 </details>
