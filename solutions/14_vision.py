@@ -69,6 +69,7 @@ from tqdm import tqdm
 from course_utils import attention, interpretability, measure, models, plotting
 from course_utils.data.digit_scenes import caption
 from course_utils.data.digits import load_digits, shifted
+from course_utils.guessing import guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.tasks import captions, digit_training, dots, pair_training
 from course_utils.models.vision.detection import Detector
@@ -151,6 +152,9 @@ An image of $h \times w$ pixels gives $N = hw/p^2$ patches of $C p^2$ numbers, i
 
 **Predict.** The first ViT read 224 × 224 pixels in three colours, in patches of 16 × 16. How many tokens, if one more is put in front? By what factor does the number of weights per head grow if the patches are half as wide?
 """
+
+# %% guess={"name": "14.weights", "kind": "number", "asks": "How many weights has one head of a ViT that reads {size} × {size} pixels in patches of {patch} × {patch}, with a class token?", "low": 1000, "high": 10000000, "log": true, "reads": "224 pixels, patches of 8: {_} tokens, {} weights", "varied": [{"size": 224, "patch": 8}, {"size": 224, "patch": 14}, {"size": 384, "patch": 16}, {"size": 512, "patch": 16}], "becomes": "((size // patch) ** 2 + 1) ** 2"}
+guess("14.weights")
 
 # %%
 for size, patch in ((8, 2), (224, 32), (224, 16), (224, 8)):
@@ -257,7 +261,7 @@ r"""
 r"""
 ## 2. What is it good for? A comparison
 
-From here on nothing is new: blocks of multi-head attention and a feed-forward layer, a norm, a linear layer on the class token. Here is the whole model, so that nothing is hidden.
+From here on nothing is new: blocks of multi-head attention and a feed-forward layer, a norm, a linear layer on the class token. Here is the whole model.
 """
 
 
@@ -277,10 +281,13 @@ def in_the_open(model, images):
 
 # %% [markdown]
 r"""
-It is trained for 30 passes through the 1,347 digits, each shifted by up to one pixel every time it is shown.
+It is trained for 30 passes through the 1,347 digits, each shifted anew by up to one pixel.
 
-**Predict.** Rank four models by the share of test digits that they classify correctly: this ViT, a convolutional network (CNN) with about as many parameters, logistic regression, an SVM. Which of them will still do so when the test digits are shifted by a pixel?
+**Predict.** Against it stand a convolutional network (CNN) with about as many parameters, logistic regression and an SVM. Which are best? And which still are when the test digits are shifted by a pixel?
 """
+
+# %% guess={"name": "14.ranks", "kind": "order", "asks": "Which of these models is right for the most unshifted test digits, which for the second most, and so on?", "take": "descending", "options": {"ViT": "ViT, seed 0 {}", "logistic regression": "logistic regression, seed 0 {}", "SVM": "SVM, seed 0 {}", "CNN": "CNN, seed 0 {}"}}
+guess("14.ranks")
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed, and weights that differ between processors"
 torch.manual_seed(0)
@@ -288,11 +295,6 @@ vit = digit_training.digit_vit()
 _ = digit_training.train_on_digits(vit, steps=630, seed=0, progress=bar)
 for name, right in digit_training.judge_on_digits(vit).items():
     print(f"{name:7} {right:.2f}")
-
-# %%
-scores, _ = in_the_open(vit, digits.test_images)
-same = torch.allclose(scores, vit(digits.test_images), atol=1e-4)
-print("in the open, the same:", same)
 
 # %%
 print("recorded, 40 rounds          test   shifted test")
@@ -306,14 +308,17 @@ for run in runs_of(digits_record, "CNN", "ViT", "SVM", "logistic regression"):
 r"""
 <details><summary>Answer</summary>
 
-On the images as they are, the CNN is first with 0.993 to 0.998<!-- shown: 0.993 0.998 -->, then the SVM with 0.989<!-- shown: 0.989 -->, the ViT with 0.973 to 0.982<!-- shown: 0.973 0.982 --> and logistic regression with 0.962<!-- shown: 0.962 -->. On shifted images the two networks hold up, while the SVM and logistic regression fall apart: 0.43 to 0.47, and 0.33 to 0.40<!-- shown: 0.43 0.47 0.33 0.40 -->.
+On the images as they are, the CNN is first with 0.993 to 0.998<!-- shown: 0.993 0.998 -->, then the SVM with 0.989<!-- shown: 0.989 -->, the ViT with 0.973 to 0.982<!-- shown: 0.973 0.982 --> and logistic regression with 0.962<!-- shown: 0.962 -->. On shifted images the two networks hold up, while the others fall apart: 0.43 to 0.47, and 0.33 to 0.40<!-- shown: 0.43 0.47 0.33 0.40 -->.
 
 </details>
 
-It is tempting to say why: an SVM compares pixel with pixel, a network does not. But something else differs. The networks were trained on shifted images, the other two were not.
+Is it that an SVM compares pixel with pixel? But only the networks were trained on shifted images.
 
 **Predict.** An SVM that has seen all nine shifts of every training image: does it still fall apart?
 """
+
+# %% guess={"name": "14.nine_shifts", "kind": "choice", "asks": "Which is right for the most shifted test digits: the ViT, or one of the two others if it has seen all nine shifts of every training image?", "take": "largest", "options": {"the ViT": {"record": "chapter_14_digits", "where": {"model": "ViT"}, "value": "shifted"}, "the SVM": {"record": "chapter_14_digits", "where": {"model": "SVM, shifts"}, "value": "shifted"}, "logistic regression": {"record": "chapter_14_digits", "where": {"model": "logistic regression, shifts"}, "value": "shifted"}}}
+guess("14.nine_shifts")
 
 # %%
 side = range(3)
@@ -332,14 +337,15 @@ for run in runs_of(digits_record, "SVM, shifts", "logistic regression, shifts"):
 r"""
 <details><summary>Answer</summary>
 
-No: it classifies 0.976 to 0.987 of the shifted digits correctly<!-- shown: 0.976 0.987 -->, more than any of the three ViTs (0.951 to 0.964<!-- shown 2: 0.951 0.964 -->). It was the training data, not the way of comparing. For logistic regression, which has one weight per pixel and class, nine shifts are too much: 0.82 of the images as they are, 0.62 to 0.64 of the shifted ones<!-- shown: 0.82 0.62 0.64 -->.
-
-So the ViT is not the best here. See below for where it is.
+No: it classifies 0.976 to 0.987 of the shifted digits correctly<!-- shown: 0.976 0.987 -->, more than any of the three ViTs (0.951 to 0.964<!-- shown 3: 0.951 0.964 -->). It was the training data, not the way of comparing. For logistic regression, which has one weight per pixel and class, nine shifts are too much: 0.82 of the images as they are, 0.62 to 0.64 of the shifted ones<!-- shown: 0.82 0.62 0.64 -->.
 
 </details>
 
-**Predict.** The same model, with all positions held at zero. The tokens are then a set: which patches there are, not where. How many digits will it still classify correctly? (A guess is right once in ten.)
+**Predict.** The same ViT, with all positions held at zero. The tokens are then a set: which patches there are, not where. How many digits will it still classify correctly (a guess is right once in ten), and of which kind more?
 """
+
+# %% guess={"name": "14.no_positions", "kind": "choice", "asks": "On which test digits is a ViT without positions, trained on shifted ones, right more often?", "take": "largest", "options": {"unshifted ones": {"record": "chapter_14_digits", "where": {"model": "none"}, "value": "test"}, "ones shifted by up to a pixel": {"record": "chapter_14_digits", "where": {"model": "none"}, "value": "shifted"}}}
+guess("14.no_positions")
 
 # %%
 for run in runs_of(digits_record, "ViT", "none"):
@@ -354,7 +360,7 @@ r"""
 
 </details>
 
-A convolution has neighbourhood built in; a ViT has to learn it from 17 position vectors. Dosovitskiy et al. (2021) overtook CNNs after pre-training on 300 million images. That many are not necessary: DeiT (Touvron et al., 2021) came level with the 1.3 million of ImageNet, by heavy augmentation and with a CNN as teacher. "Competitive with CNNs" (text E) needs one or the other.
+A convolution has neighbourhood built in; a ViT learns it from 17 position vectors. Dosovitskiy et al. (2021) overtook CNNs after pre-training on 300 million images. That many are not necessary: DeiT (Touvron et al., 2021) came level with the 1.3 million of ImageNet, by heavy augmentation and with a CNN as teacher. "Competitive with CNNs" (text E) needs one or the other.
 """
 
 # %% [markdown]
@@ -369,7 +375,7 @@ r"""
 
 - A is wrong: patches have the size they had.
 - **B is right.** The usual remedy interpolates the learned positions as if they were an image of 14 × 14, to 28 × 28.
-- C is half right: attention would, the table of positions does not. Chapter 07's rotary positions, with a row and a column each, are another way out.
+- C is half right: attention would, the table of positions does not.
 
 </details>
 """
@@ -382,6 +388,11 @@ The class token has nothing to say at first: it is the same for every image. It 
 
 **Predict.** Two layers. In which one does the class token look more narrowly? And where: at ink or at paper? To answer a third question, it may read only ink, or only paper: what does that cost?
 """
+
+# %%
+scores, _ = in_the_open(vit, digits.test_images)
+same = torch.allclose(scores, vit(digits.test_images), atol=1e-4)
+print("in the open, the same:", same)
 
 # %% mystnb={"image": {"alt": "Four digits, and over each what the class token reads in layer 1 and in layer 2, patch by patch."}}
 shown = torch.tensor([(digits.test_labels == k).nonzero()[0, 0] for k in (0, 3, 4, 7)])
@@ -414,6 +425,9 @@ def reading_only(allowed):
     return (named == digits.test_labels).double().mean()
 
 
+# %% guess={"name": "14.ink", "kind": "choice", "asks": "If the class token may read only patches with much ink, or only all the others: with which is the ViT right for more test digits?", "take": "largest", "options": {"with the patches that have much ink": "only those above 0.3 ink: {} right", "with the others": "only those above 0.3 ink: {_} right; only the others: {}"}}
+guess("14.ink")
+
 # %% tags=["nbval-ignore-output"] reason="the weights come from the training above"
 _, read = in_the_open(vit, digits.test_images)
 ink = models.patchify(digits.test_images, 2).mean(dim=-1)
@@ -434,9 +448,9 @@ for least in (0.2, 0.3, 0.4):
 r"""
 <details><summary>Answer</summary>
 
-Narrowly in both, a little more in layer 2: entropies between 0.7 and 1.6, where an even spread has 2.83<!-- shown: 2.83 -->. Not at ink: 0.44 of all patches are inked (mean above 0.3)<!-- shown: 0.44 -->, and they get about 0.38 of the weight.
+Narrowly in both, more in layer 2: entropies between 0.7 and 1.6, where an even spread has 2.83<!-- shown: 2.83 -->. Not at ink: 0.44 of all patches are inked (mean above 0.3)<!-- shown: 0.44 -->, and they get about 0.38 of the weight.
 
-And the others say more: with them alone it classifies 0.73 correctly, with inked ones alone 0.30<!-- shown: 0.73 0.30 -->, and so it is wherever the line between ink and paper is drawn. (The others are not blank: half hold some ink, and by layer 2 each has itself read more.) A map shows *where* a head reads, not what it finds there (chapter 13).
+And the others say more: with them alone it classifies 0.73 correctly, with inked ones alone 0.30<!-- shown: 0.73 0.30 -->, and so it is wherever the line between ink and paper is drawn. (The others are not blank: half hold some ink.) A map shows *where* a head reads, not what it finds (chapter 13).
 
 </details>
 
@@ -496,7 +510,7 @@ The mean of the patches is at least as good as the class token, 0.980 to 0.987<!
 r"""
 ## 4. Five questions for an image: object queries
 
-What if an image holds several digits, and we want all of them, with their places? DETR (Carion et al., 2020) asks with a fixed list of learned vectors, the **object queries**. Each looks at the image by cross-attention and answers with a class, or "nothing", and a place.
+What if an image holds several digits, and we want all, with their places? DETR (Carion et al., 2020) asks with a fixed list of learned vectors, the **object queries**. Each looks at the image by cross-attention and answers with a class, or "nothing", and a place.
 """
 
 # %% [markdown]
@@ -512,7 +526,7 @@ $$\text{softmax}\!\left(\tfrac{(x + p_q) W_Q\,[(m + p_m) W_K]^\top}{\sqrt{d_k}}\
 r"""
 <details><summary>Answer</summary>
 
-Where to look and what to take away are two questions. Positions guide the search, anew in every layer. The values hand over what is there. (A query can still learn *where* it looked: the memory itself went through a convolution and knows its surroundings, and $p_q$ stays with the query. Section 1's $z_0$ does the opposite: there positions are in the stream, and so in all values of all later layers. DETR adds them anew in each layer, and therefore can leave them out of the values.)
+Where to look and what to take away are two questions. Positions guide the search, anew in every layer. The values hand over what is there. (Section 1's $z_0$ has positions in the stream, and so in the values.)
 
 </details>
 """
@@ -553,16 +567,15 @@ r"""
 # %%
 torch.manual_seed(0)
 canvas = torch.rand(1, 1, 24, 24)
-with torch.no_grad():
-    for name, detector in (("alike", Detector(alike=True)), ("different", Detector())):
-        rows = detector(canvas)[1][0, :, 0]
-        print(f"queries {name:9}: rows", *(f"{row:.3f}" for row in rows))
+for name, detector in (("alike", Detector(alike=True)), ("different", Detector())):
+    rows = detector(canvas)[1][0, :, 0]
+    print(f"queries {name:9}: rows", *(f"{row:.3f}" for row in rows))
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-One answer, five times. Self-attention among the queries cannot tell them apart either: it is permutation equivariant (chapter 07), so equal inputs stay equal for ever. The object queries are the *positions* of a list: nothing else says which answer is whose.
+One answer, five times. Self-attention among the queries cannot tell them apart: it is permutation equivariant (chapter 07), so equal inputs stay equal. The object queries are the *positions* of a list: nothing else says which answer is whose.
 
 </details>
 """
@@ -643,6 +656,9 @@ A digit counts as *located* if an as yet unclaimed answer lies within 2 pixels o
 **Predict.** In which of the three are most digits located? After 1,000 steps, does the model know better where digits are, or which?
 """
 
+# %% guess={"name": "14.named", "kind": "number", "asks": "What share of the digits does the detector name right after 1,000 steps with the optimal matching, a mean of the seeds?", "low": 0, "high": 1, "reads": {"record": "chapter_14_detection", "where": {"how": "optimal"}, "value": "named"}}
+guess("14.named")
+
 # %%
 for run in detection_record["runs"]:
     print(f"{run['how']:9} seed {run['seed']}, {run['steps']} steps:", end=" ")
@@ -653,7 +669,7 @@ for run in detection_record["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-With either matching 0.95 to 0.97 are located<!-- shown: 0.95 0.97 -->: so few digits, far apart, seldom want the same query. *Which* they are is known hardly better than by a guess: 0.13 and 0.10 are named with the optimal matching, 0.12 and 0.22 with the cheapest query<!-- shown: 0.13 0.10 0.12 0.22 -->. The seeds of one matching differ as much as the two matchings: on canvases like these the matching makes no difference that two seeds would show.
+With either matching 0.95 to 0.97 are located<!-- shown: 0.95 0.97 -->: so few digits, far apart, seldom want the same query. *Which* they are is known hardly better than by a guess: 0.13 and 0.10 are named with the optimal matching, 0.12 and 0.22 with the cheapest query<!-- shown: 0.13 0.10 0.12 0.22 -->. The seeds of one matching differ as much as the two matchings.
 
 With identical queries hardly anything is located, and the last column tells how: the model says "nothing" nearly always, with 0.12 and 0.00 answers for each digit<!-- shown: 0.12 0.00 -->. Of five equal answers two are matched with a digit on average, and three are told "nothing": the safer answer for all.
 
@@ -791,6 +807,9 @@ Both towers are small Transformers, one over patches and one over letters; the m
 
 **Predict.** 300 steps. How often will a strip of an unseen number find its caption among 200? (A guess: 1 in 200.)
 """
+
+# %% guess={"name": "14.caption", "kind": "number", "asks": "How large a share of 200 unseen strips finds its own caption among 200 by cosine, after 300 steps of the two towers?", "low": 0.005, "high": 1, "log": true, "reads": "a strip finds its caption {}, a caption its strip"}
+guess("14.caption")
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"
 torch.manual_seed(0)
@@ -1020,6 +1039,9 @@ First, a writer that has only ever seen captions. It learns to spell digits, one
 **Predict.** What is the best loss per letter that a writer without pictures can have? (A caption has three digits, and 15 characters or so, its end included.)
 """
 
+# %% guess={"name": "14.letters", "kind": "number", "asks": "What is the least possible loss per letter of a writer that knows the spelling but does not see the digits?", "low": 0.01, "high": 3, "log": true, "unit": "nats", "reads": "three digits cost {} over"}
+guess("14.letters")
+
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"
 torch.manual_seed(0)
 writer = captions.Captioner()
@@ -1088,7 +1110,7 @@ print(f"without: {unseeing:.3f}, as before")
 print("tanh of the gates:", *(f"{gate:+.2f}" for gate in writer.gates.tanh()))
 for run in runs_of(pairs_record, "gate 0", "gate 1", "all"):
     before, after = run["before"]["loss"], run["after"]["loss"]
-    print(f"recorded, seed {run['seed']}, {run['model']:6}: loss {before:.3f}, then {after:.3f}", end="")
+    print(f"seed {run['seed']}, {run['model']:6}: loss {before:.3f}, then {after:.3f}", end="")
     print(f", digits {run['after']['digits']:.2f}", end="")
     print(f"; without a picture {run['blind']['loss']:.3f}")
 
@@ -1096,7 +1118,7 @@ for run in runs_of(pairs_record, "gate 0", "gate 1", "all"):
 r"""
 <details><summary>Answer</summary>
 
-With the gates at 0 the first output is the text model's, to the last bit, since $x + 0 \cdot \text{anything} = x$. After 200 steps the loss is 0.099, and 0.94 of the digits are right<!-- shown: 0.099 0.94 -->; the gates have opened a little, one of them in the negative direction.
+With the gates at 0 the first output is the text model's, to the last bit. After 200 steps the loss is 0.099, and 0.94 of the digits are right<!-- shown: 0.099 0.94 -->; the gates have opened a little, one negatively.
 
 The record, 300 steps and two seeds, compares. With the gates at 1 the loss begins higher, at 0.655 and 0.510 instead of 0.480 and 0.484<!-- shown: 0.655 0.510 0.480 0.484 -->, and ends a little lower: the closed gate buys a start that harms nothing, not speed. Because the text model is frozen, it can still write without a picture. Trained jointly ("all"), the captions' loss is lower, 0.030 and 0.018 instead of 0.062 and 0.057, with about as many digits right<!-- shown: 0.030 0.018 0.062 0.057 -->; but without a picture it is 1.017 and 0.972<!-- shown: 1.017 0.972 -->, twice what it was: it has forgotten how to do that.
 
@@ -1259,6 +1281,9 @@ $$\text{XCA}(Q, K, V) = \text{softmax}\!\left(\tfrac{Q^\top K}{\tau}\right) V^\t
 
 **Predict.** $Q$, $K$ and $V$ are $n \times d$. What shape has this? And $Q^\top K$ is a sum over $n$ tokens: what becomes of the softmax when $n$ grows?
 """
+
+# %% guess={"name": "14.entropy", "kind": "curve", "asks": "With random queries and keys of width 32, how large is the mean entropy of XCA's rows, as printed, for n tokens?", "low": 0.01, "high": 10, "log": true, "unit": "nats", "x": [50, 800, 12800], "across": "number of tokens n", "reads": "{x} {_}, {} {x}, {x}"}
+guess("14.entropy")
 
 # %%
 print("     n  as printed: std of scores, entropy    normalised: std, entropy")

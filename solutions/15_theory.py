@@ -52,6 +52,7 @@ from torch.nn import functional as F
 from tqdm import tqdm
 
 from course_utils import attention, measure, plotting
+from course_utils.guessing import guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.tasks.induction import induction_model, later_copies_right, train_induction
 from course_utils.positions import is_permutation_equivariant
@@ -140,6 +141,9 @@ How wide should the kernel be? Sixty noisy points of $\sin 2x$, and the squared 
 
 **Predict.** Five bandwidths from 0.02 to 2. Where is the error smallest, and which of the two ends is worse?
 """
+
+# %% guess={"name": "15.bandwidth", "kind": "curve", "asks": "How large is the mean squared error of the smoothed curve at each bandwidth?", "low": 0.001, "high": 1, "log": true, "x": [0.02, 0.1, 0.2, 0.5, 2], "across": "bandwidth h", "reads": "h = {x}: squared error {}"}
+guess("15.bandwidth")
 
 # %% mystnb={"image": {"alt": "Sixty noisy points of sin 2x and three smoothed curves. With h = 0.02 the curve jumps from point to point, with h = 0.2 it follows the sine, with h = 2 it is nearly flat."}}
 draw = normal(0)
@@ -496,8 +500,11 @@ Small: all in one place, drawn towards the pair. Large: each in its own. Medium:
 r"""
 How many patterns fit? The classical network of Hopfield (1982), with states ±1, holds about $0.14\,d$ random patterns (Amit et al., 1985). For this one the paper proves: exponentially many in $d$, for patterns drawn on a sphere.
 
-**Predict.** 10,000 random patterns of length $\sqrt d$, noise of half their spread, $\beta = 8/\sqrt d$. From which $d$ on are all restored: 8, 16, 32 or 64?
+**Predict.** 10,000 random patterns of length $\sqrt d$, noise of half their spread, $\beta = 8/\sqrt d$. Which $d$ is enough to restore all?
 """
+
+# %% guess={"name": "15.capacity", "kind": "choice", "asks": "From which width d on are all of the 10,000 patterns restored?", "take": "printed", "options": {"8": "d = 8: restored 1.00", "16": "d = 8: restored 0{_} d = 16: restored 1.00", "32": "d = 16: restored 0{_} d = 32: restored 1.00", "64": "d = 32: restored 0{_} d = 64: restored 1.00"}}
+guess("15.capacity")
 
 # %%
 for d in (8, 16, 32, 64):
@@ -773,13 +780,17 @@ def alike(depth, residual, seed):
     return F.cosine_similarity(first.flatten(), second.flatten(), dim=0).item()
 
 
+# %% guess={"name": "15.alike", "kind": "curve", "asks": "Random attention layers with residual connections: how large is the cosine between the gradients of two outputs at each depth?", "low": 0, "high": 1, "x": [1, 2, 4, 8, 16], "across": "depth", "reads": "depth {x}: {_}, with residual {}"}
+guess("15.alike")
+
 # %%
 depths = (1, 2, 4, 8, 16)
-print("cosine, mean of three seeds; depth", " ".join(map(str, depths)))
-for residual in (False, True):
-    means = [sum(alike(depth, residual, seed) for seed in range(3)) / 3 for depth in depths]
-    name = "with residual" if residual else "without"
-    print(f"{name:13}", " ".join(f"{mean:.2f}" for mean in means))
+print("cosine, mean of three seeds")
+for depth in depths:
+    without, beside = (
+        sum(alike(depth, residual, seed) for seed in range(3)) / 3 for residual in (False, True)
+    )
+    print(f"depth {depth:2}: without residual {without:.2f}, with residual {beside:.2f}")
 
 # %% [markdown]
 r"""
@@ -851,6 +862,9 @@ def written(x):
     """Return a distance as text; below 1e-12 it is mostly rounding."""
     return "0 " if x < 1e-12 else f"{x:.0e}" if x < 0.001 else f"{x:.3f}"
 
+
+# %% guess={"name": "15.norm", "kind": "order", "asks": "With a residual connection and no MLP: which place of the norm leaves the tokens most different after 24 layers, which second, which least?", "take": "descending", "options": {"after the sum": "residual, post-LN {_} {} {x} residual, pre-LN", "nowhere": "residual {_} {} {x} residual, post-LN", "before the layer": "residual, pre-LN {_} {} {x} residual, MLP"}}
+guess("15.norm")
 
 # %%
 curves = {}
@@ -1004,6 +1018,9 @@ Does training find it? The model of chapter 13, attention only, reads random seg
 **Predict.** One layer with four heads, two layers with one head: how often is each right?
 """
 
+# %% guess={"name": "15.one_layer", "kind": "number", "asks": "In random segments that repeat: how large a share of the next tokens does one layer with four heads get right after 500 steps, a mean of three seeds?", "low": 0.01, "high": 1, "log": true, "reads": {"record": "chapter_13_induction", "where": {"layers": 1, "heads": 4, "distinct": false}, "value": "right"}}
+guess("15.one_layer")
+
 # %% tags=["nbval-ignore-output"] reason="a progress bar; training differs in the last digits between machines"
 bar = partial(tqdm, ncols=70, mininterval=1, file=sys.stdout)
 for layers, heads, steps in ((1, 4, 500), (2, 1, 400)):
@@ -1074,6 +1091,9 @@ Some answers depend on a single token. **Parity**: is the number of ones odd? Fl
 
 **Predict.** A Transformer of two layers with feed-forward parts, width 32, is trained on either task, with strings of 4, 8, 12 and 16 bits, for 600 steps each. Where does it succeed?
 """
+
+# %% guess={"name": "15.parity", "kind": "number", "asks": "How large a share of its answers on the parity of 8 bits is right after 600 steps, where a coin is right for 0.5?", "low": 0.4, "high": 1, "reads": {"record": "chapter_15_parity", "where": {"task": "parity", "n": 8, "steps": 600}, "value": "right"}}
+guess("15.parity")
 
 # %%
 record = measure.read_record("chapter_15_parity")
@@ -1170,6 +1190,9 @@ Training did not find the parity of 8 bits. A **chain of thought** (Wei et al., 
 
 **Predict.** Does it learn the parity of 8 bits, and of 16? And if it is asked for the same parities, one at each bit, but never reads an answer of its own?
 """
+
+# %% guess={"name": "15.unread", "kind": "number", "asks": "Asked for the parity at each of 16 bits, but never reading an answer of its own: how large a share of its last answers is right, where a coin is right for 0.5?", "low": 0.4, "high": 1, "reads": {"record": "chapter_15_steps", "where": {"how": "asked", "n": 16}, "value": "right"}}
+guess("15.unread")
 
 # %%
 for run in measure.read_record("chapter_15_steps")["runs"]:
@@ -1283,6 +1306,9 @@ Text D: "Full attention: Maximum expressiveness, $O(n^2)$ cost", "Sparse attenti
 
 **Predict.** Five patterns on 256 tokens, in both directions: all pairs; a window of 8 to each side; the window and one global token; strided by 16 (a window of 15, and every 16th); a star (one global token and nothing else). After how many layers has every token heard from every other?
 """
+
+# %% guess={"name": "15.window", "kind": "number", "asks": "Of {n} tokens, each sees {side} to each side: after how many layers has every token heard from every other?", "low": 1, "high": 256, "log": true, "unit": "layers", "reads": "window {_} connections, {} layers", "varied": [{"n": 256, "side": 8}, {"n": 1024, "side": 16}, {"n": 4096, "side": 128}, {"n": 512, "side": 4}], "becomes": "ceil((n - 1) / side)"}
+guess("15.window")
 
 # %%
 place = torch.arange(256)

@@ -56,6 +56,7 @@ from torch.nn import functional as F
 
 from course_utils import attention, data, distributed, measure, models, plotting
 from course_utils.distributed import faults, head_jobs, jobs
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.positions import RotaryPositions
 
@@ -271,6 +272,9 @@ r"""
 **Predict.** Forward, each of 4 ranks sends 3 blocks: keys and values make $P - 1$ rotations. How many blocks does it send backward, where the gradients of keys and values have to get home as well?
 """
 
+# %% guess={"name": "16.backward", "kind": "number", "asks": "How many blocks, of the size of its keys and values, does each of {ranks} ranks send in the backward pass?", "low": 1, "high": 100, "log": true, "unit": "blocks", "reads": "causal: True 4 ranks, contiguous {_} blocks sent by a rank: {_} forward, {} backward", "varied": [{"ranks": 4}, {"ranks": 8}, {"ranks": 16}, {"ranks": 6}], "becomes": "2 * ranks - 1"}
+guess("16.backward")
+
 # %%
 draw = normal(1)
 given = [draw(1, 4, 64, 8) for _ in range(4)]  # query, key, value, the output's gradient
@@ -424,8 +428,11 @@ r"""
 
 A causal mask hides nearly half of all pairs. One process that skips hidden tiles finishes in about half the time.
 
-**Predict.** Four ranks hold neighbouring tokens, and whole blocks of the future are skipped. How much earlier does the ring finish than without a mask?
+**Predict.** Each of four ranks holds neighbouring tokens, and blocks of the future are skipped. How much does the ring gain by that?
 """
+
+# %% guess={"name": "16.causal", "kind": "number", "asks": "With neighbouring tokens on each of four ranks, how long does a causal ring take, as a share of the time of a ring without a mask?", "low": 0.1, "high": 2, "log": true, "reads": "in all 1024 the slowest rank of each step, summed: {} n²/P"}
+guess("16.causal")
 
 # %%
 for layout, split in jobs.LAYOUTS.items():
@@ -535,6 +542,9 @@ What does each way send? A formula can be wrong, so count: every tensor that a r
 **Predict.** One sequence of 64 tokens, 4 heads of width 8, as many key/value heads, 8 bytes per number. Which of ring, Ulysses and tensor parallelism sends least?
 """
 
+# %% guess={"name": "16.sent", "kind": "order", "asks": "Which of the three sends most bytes in the backward pass, with as many key/value heads as query heads, and which least?", "take": "descending", "options": {"Ulysses": "ulysses backward {}", "tensor parallelism": "tensor backward {}", "ring": "ring backward {}"}}
+guess("16.sent")
+
 # %%
 draw = normal(2)
 given = [draw(1, 4, 64, 8) for _ in range(4)]
@@ -586,6 +596,9 @@ What does a text of a million tokens need? Take one published shape, that of Lla
 
 **Predict.** How many gigabytes is its cache? And what share of all floating-point operations of one causal pass over the text goes to attention's two matrix products: 6, 50 or 95%?
 """
+
+# %% guess={"name": "16.cache", "kind": "number", "asks": "How large is the cache of {n} tokens in a model of {layers} layers with {heads} key/value heads of width {width}, at two bytes per number?", "low": 1, "high": 100000, "log": true, "unit": "GB", "reads": "cache: {} GB; the parameters", "varied": [{"n": 1000000, "layers": 32, "heads": 8, "width": 128}, {"n": 128000, "layers": 80, "heads": 8, "width": 128}, {"n": 1000000, "layers": 30, "heads": 3, "width": 64}, {"n": 200000, "layers": 32, "heads": 32, "width": 128}], "becomes": "2 * layers * heads * width * n * 2 / 1e9"}
+guess("16.cache")
 
 # %%
 n, layers, heads, kv_heads, d = 1_000_000, 32, 32, 8, 128
@@ -678,7 +691,7 @@ That was reading. To *write* after a million tokens, each new token asks the who
 
 So let the answers travel. Every rank has all weights and computes the new token's query. It attends to the part of the cache that it holds, and sends what section 2 needs: the output and its lse. After an all-gather every rank joins the parts.
 
-**Predict.** The shape of section 6, a million tokens on 8 ranks. How much does a rank send per layer and new token: 58 KB, 58 MB or 3.6 GB? And what if the outputs were simply averaged?
+**Predict.** The shape of section 6, a million tokens on 8 ranks. How much does a rank send for each new token? And what if the outputs were simply averaged?
 """
 
 
@@ -717,6 +730,9 @@ for shares in ((16, 16, 16, 16), (3, 9, 4, 48)):
         alike = all(torch.equal(out, made[0][0]) for out, _ in made)
         print(f"{shares} {name:14}", apart(made[0][0], right), f"; ranks alike: {alike};",
               f"{made[0][1]} bytes sent, {3 * 4 * (8 + 1) * 8} by formula")  # fmt: skip
+
+# %% guess={"name": "16.answers", "kind": "number", "asks": "How much does each of 8 ranks send per layer for one new token, if it has 32 query heads of width 128, two bytes per number and a cache of a million tokens?", "low": 1, "high": 100000000, "log": true, "unit": "KB", "reads": "8 ranks: {} KB per layer"}
+guess("16.answers")
 
 # %%
 for ranks in (8, 64):
@@ -874,6 +890,9 @@ Equal results are not the purpose; less work for each rank is. Recorded: process
 **Predict.** From which length on does a ring of 2 save a fifth: 512, 1,024, 2,048, 8,192? How close to $1/P$ do 2 and 4 ranks come at 8,192? And what do four ranks without balance do?
 """
 
+# %% guess={"name": "16.share", "kind": "curve", "asks": "Four ranks, zig-zag, forward: what share of one process's processor time does the slowest rank need at each length?", "low": 0, "high": 1.1, "x": [512, 1024, 2048, 4096, 8192], "across": "tokens", "reads": "forward, slowest of 4 zigzag ranks at {x}: {}"}
+guess("16.share")
+
 # %%
 record = measure.read_record("chapter_16_speed")
 alone = {run["length"]: run for run in record["runs"] if run["ranks"] == 1}
@@ -891,6 +910,8 @@ for run in record["runs"]:
     if run["length"] == 4096 and run["ranks"] > 1:
         most = max(run["forward"]) / min(run["forward"])
         print(f"4,096, {run['ranks']} ranks, {run['layout']}: busiest / least busy {most:.2f}")
+for n, one in zip(lengths, part[4, "zigzag", "forward"], strict=True):
+    print(f"forward, slowest of 4 zigzag ranks at {n:,}: {one:.2f}")
 
 # %% mystnb={"image": {"alt": "Processor time of the slowest rank over that of one process, against the length of the text from 512 to 8192. All lines begin just below 1. Two ranks with zig-zag fall to 0.53, close to a line at one half. Four contiguous ranks fall to 0.50, the same line. Four with zig-zag fall to 0.31, towards a line at one quarter."}}
 title = "Longer texts come close to 1/P;\nfour ranks without balance do the work of two"
@@ -908,6 +929,7 @@ for (ranks, layout), (colour, at) in shown.items():
     name = f"{ranks}, {layout}"
     plotting.line(axes, lengths, part[ranks, layout, "forward"], name, colour, at, "o-")
 _ = axes.set(xlim=(430, 34_000), ylim=(0, 1.1))
+draw_guess(axes, "16.share")
 
 # %% [markdown]
 r"""
@@ -1011,6 +1033,9 @@ Now two models, each of two layers with RoPE, trained on 64 tokens and run up to
 **Predict.** For which model does evicting the first tokens matter, and how much? And which is worse: evicting them, or keeping everything, positions and all?
 """
 
+# %% guess={"name": "16.kept", "kind": "curve", "asks": "What is the perplexity of the text model, trained on 64 tokens, if its cache keeps everything up to each length?", "low": 1, "high": 100, "log": true, "x": [64, 128, 256, 512, 1024], "across": "tokens", "reads": "text, everything kept up to {x}: {}"}
+guess("16.kept")
+
 # %%
 record = measure.read_record("chapter_16_long")
 found = {}
@@ -1023,6 +1048,9 @@ for (name, cache), losses in found.items():
     mean = torch.tensor(losses).exp().mean(0)
     said = (f"{one:5.2f}" if one < 100 else f"{one:5.0f}" for one in mean)
     print(f"{name:12}{cache:35}", *said)
+kept = torch.tensor(found["text", "everything, by position"]).exp().mean(0)
+for n, one in zip((64, 128, 256, 512, 1024), kept, strict=True):
+    print(f"text, everything kept up to {n:,}: {one:.2f}")
 
 # %% [markdown]
 r"""

@@ -60,6 +60,7 @@ from torch.nn import functional as F
 from tqdm import tqdm
 
 from course_utils import attention, measure, plotting
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.tasks import expert_task
 from course_utils.models.tasks.expert_task import Experts, ExpertTask
@@ -101,8 +102,11 @@ $$\underbrace{S \leftarrow \gamma\, S}_{\text{fade}}, \qquad \underbrace{S \left
 
 This is **retention** (Sun et al., 2023), apart from a factor $1/\sqrt{d_k}$. With $\gamma = 1$ it is linear attention without the normaliser (chapter 08).
 
-**Predict.** Keys $(1, 0)$, $(0, 1)$, $(1, 0)$ arrive with the values 10, 20 and 30, and $\gamma = \frac12$. The last token asks with $(1, 0)$. What does it read? And with $(0, 1)$?
+**Predict.** Keys $(1, 0)$, $(0, 1)$, $(1, 0)$ arrive with the values 10, 20 and 30, and $\gamma = \frac12$. What does the last token read with $(1, 0)$? And with $(0, 1)$?
 """
+
+# %% guess={"name": "17.read", "kind": "number", "asks": "Keys (1, 0), (0, 1), (1, 0) arrive with the values {first}, 20 and {last}, and γ is ½: what does the last token read with (1, 0)?", "low": 0, "high": 100, "reads": "after the value 30 the state is [{}", "varied": [{"first": 10, "last": 30}, {"first": 40, "last": 20}, {"first": 80, "last": 5}, {"first": 60, "last": 60}], "becomes": "last + first / 4"}
+guess("17.read")
 
 # %%
 state = torch.zeros(2, 1)
@@ -206,8 +210,11 @@ check("retention_parallel", retention_parallel)
 r"""
 **Find the error.** It is tempting to split the power, $\gamma^{n-m} = \gamma^n \cdot \gamma^{-m}$: fade the queries by the one, the keys by the other, and a plain matrix product does the rest.
 
-**Predict.** In float32 with $\gamma = 0.9$: up to which length does that work, 100, 800 or 8,000?
+**Predict.** In float32 with $\gamma = 0.9$: up to which length does that work?
 """
+
+# %% guess={"name": "17.overflow", "kind": "number", "asks": "With the power split in two, γ = 0.9 and float32: which token is the first whose output is wrong?", "low": 10, "high": 1000000, "log": true, "reads": "first token that is off: {}"}
+guess("17.overflow")
 
 # %%
 draw = normal(0)
@@ -352,6 +359,9 @@ One function each, up to rounding. What differs is the time. A prompt of 512 to 
 **Predict.** By what factor are chunks faster than the loop at 4,096 tokens? Does it grow with the length?
 """
 
+# %% guess={"name": "17.chunks", "kind": "number", "asks": "How many times as fast as the loop are chunks, for retention and a prompt of 4,096 tokens?", "low": 1, "high": 1000, "log": true, "reads": "retention: chunks are {_}, {} at 4,096"}
+guess("17.chunks")
+
 # %%
 cost = measure.read_record("chapter_17_cost")
 lengths = cost["settings"]["lengths"]
@@ -479,8 +489,11 @@ The delta rule does not simply "store more". Only the newest pair is exact: each
 r"""
 And a cache, which keeps every pair? The same keys, now with softmax over all of them. The usual scale is $1/\sqrt{64} = \frac18$.
 
-**Predict.** What share does softmax recall at $N = 128$: more than the sum's 0.96, or less? Which scale does it need?
+**Predict.** At $N = 128$, does softmax recall more than the sum's 0.96, or less? Which scale does it need?
 """
+
+# %% guess={"name": "17.softmax", "kind": "number", "asks": "32 random keys of length 1 and width 64 are stored, and each asks once, with softmax at scale 1/8: what share of the answers is right?", "low": 0.01, "high": 1, "log": true, "reads": "softmax, scale 1/8 {}"}
+guess("17.softmax")
 
 # %%
 print("right, and weight on the own key  N = 32        64       128       256")
@@ -678,6 +691,10 @@ First a small change, live. Gated DeltaNet sends query and key through SiLU, $x\
 """
 
 
+# %% guess={"name": "17.change", "kind": "choice", "asks": "Which of the two changes, made alone, lets retention recall more of 4 pairs after 400 steps?", "take": "largest", "options": {"query and key scaled to length 1": "length 1 {}", "SiLU on query and key": "SiLU {}"}}
+guess("17.change")
+
+
 # %%
 def trained(kind, steps=400):
     """Return a retention model after a short training."""
@@ -743,6 +760,9 @@ def kept(name):
     return other.get(name) or f"{64 * 64 // int(heads[1]):,}"
 
 
+# %% guess={"name": "17.pairs", "kind": "curve", "asks": "What share of each list does the delta rule with 4 heads recall, each with a state of 16 × 16 numbers, after 1,000 steps on lists of 2 to 16 pairs?", "low": 0, "high": 1, "x": [4, 16, 32, 64], "across": "pairs asked for", "reads": "the delta rule with 4 heads, {x} pairs: {}"}
+guess("17.pairs")
+
 # %%
 before, now = rows("chapter_08_recall"), rows("chapter_17_recall")
 chosen = {name: before[name] for name in ("full, 4 heads", "linear, 4 heads", "linear, 1 head")}
@@ -751,6 +771,8 @@ for name, found in (chosen | now).items():
     shares = " ".join(f"{x:5.2f}" for x in found.mean(0))
     least, most = found[:, -1].aminmax()
     print(f"{name:31}{kept(name):>14} {shares}  {least:.2f}–{most:.2f}")
+for pairs, share in zip((4, 16, 32, 64), now["delta, 4 heads"].mean(0), strict=True):
+    print(f"the delta rule with 4 heads, {pairs} pairs: {share:.2f}")
 
 # %% [markdown]
 r"""
@@ -781,6 +803,7 @@ for name, (color, place) in shown.items():
 longer = (4, 16, 32, 64), later.mean(0), "the same, 3,000 steps", "green", (8, 0.53)
 plotting.line(axes, *longer, "o--")
 _ = axes.set(xlim=(3.6, 100), ylim=(0, 1.15))
+draw_guess(axes, "17.pairs")
 
 # %% [markdown]
 r"""
@@ -827,10 +850,13 @@ Which tasks, the size, the budget, and competitive with what. On *this* task, at
 r"""
 ## 7. What a token costs
 
-Generating one more token after a long text: a cache must be read from end to end, a state has one size. Recorded, at 4 heads of 64, processor time of one layer's mixing.
+A new token after a long text: a cache must be read from end to end, a state has one size. Recorded: processor time of one layer's mixing, 4 heads of 64.
 
-**Predict.** From about how many tokens on is a state smaller than the cache? And faster?
+**Predict.** From how many tokens on is a state smaller than the cache? And faster?
 """
+
+# %% guess={"name": "17.cache", "kind": "curve", "asks": "How long does softmax attention take for one more token, with 4 heads of 64 on one core, after so many tokens?", "low": 1, "high": 1000000, "log": true, "unit": "µs", "x": [16, 64, 256, 1024, 4096, 16384, 65536], "across": "tokens before it", "reads": {"record": "chapter_17_cost", "where": {"mechanism": "softmax"}, "value": "microseconds", "by": "position"}}
+guess("17.cache")
 
 # %%
 for one in cost["runs"]:
@@ -851,20 +877,21 @@ axes = plotting.new_figure(title, "tokens before it", "microseconds for one toke
 places = [one["position"] for one in softmax]
 plotting.power_axis(axes, places)
 taken = [one["microseconds"] for one in softmax]
-plotting.line(axes, places, taken, "softmax", "pink", (2_000, 4_000), "o-")
+plotting.line(axes, places, taken, "softmax", "green", (2_000, 4_000), "o-")
 shown = {"gated delta": ("orange", 115), "retention": ("blue", 26)}
 flat = {one["mechanism"]: one["microseconds"] for one in cost["runs"] if "position" not in one}
 for name, (color, height) in shown.items():
     plotting.line(axes, places, [flat[name]] * 7, name, color, (14_000, height))
 axes.set_yscale("log")
+draw_guess(axes, "17.cache")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Smaller from 32 tokens on. Faster, for retention, from somewhere between 256 and 1,024; a step of the delta rule takes as long as a cache of 1,024 tokens. At 65,536 tokens the cache is 128 MiB per layer, and reading it takes more than a hundred times as long as any state<!-- shown: 131,072 -->. From 4,096 to 16,384 it grows elevenfold; the cache has probably outgrown the processor's own memory.
+Smaller from 32 tokens on. Faster, for retention, between 256 and 1,024; a step of the delta rule takes as long as a cache of 1,024. At 65,536 tokens the cache is 128 MiB per layer, and reading it takes more than a hundred times as long as any state<!-- shown: 131,072 -->. From 4,096 to 16,384 it grows elevenfold: it has probably outgrown the processor's own memory.
 
-Why 32: a cache holds $2\cdot 256$ numbers per token, a state of 4 heads $4\cdot 64\cdot 64$. They are equal at $d_k d_v/(d_k + d_v)$ tokens, whatever the number of heads.
+Why 32: a cache holds $2\cdot 256$ numbers per token, a state of 4 heads $4\cdot 64\cdot 64$. They are equal at $d_k d_v/(d_k + d_v)$ tokens, for any number of heads.
 
 </details>
 """
@@ -880,7 +907,7 @@ r"""
 <details><summary>Answer</summary>
 
 - A forgets that the fourth layer's cache grows all the same.
-- **B is right**; at that length the states of the other layers hardly count.
+- **B is right**; the states of the other layers hardly count.
 - C: *that layer* needs all tokens, the other three keep none.
 
 </details>
@@ -1032,6 +1059,9 @@ check("load_balance_loss", load_balance_loss)
 r"""
 Recorded: 800 steps, three seeds. *Dropped* is the share of choices that would not fit, if each expert had room for 1.25 times an even share.
 """
+
+# %% guess={"name": "17.idle", "kind": "number", "asks": "One expert per point and no balance loss: how many of the eight experts are idle after 800 steps, a mean of three seeds?", "low": 0, "high": 8, "unit": "experts", "reads": {"record": "chapter_17_experts", "where": {"model": "top-1, no balance loss"}, "value": "idle"}}
+guess("17.idle")
 
 # %%
 found = {}

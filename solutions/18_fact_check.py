@@ -65,6 +65,7 @@ from torch.nn import functional as F
 
 from course_utils import attention, claims, clinic, measure, plotting, positions
 from course_utils.clinic import from_records, guide, published, small_models, symptoms
+from course_utils.guessing import guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.widgets import claim_ledger
 
@@ -186,8 +187,11 @@ r"""
 
 Every claim that was checked is in a ledger. Those that were run or computed have a function that repeats the check, using only the package: `claims.recompute("07-14")`.
 
-**Predict.** The ledger has 441 claims. How many can a function recompute without looking anything up: about 50, 150 or 300? Will one verdict differ from the ledger's?
+**Predict.** The ledger has 441 claims. How many can a function recompute? Will one verdict differ from the ledger's?
 """
+
+# %% guess={"name": "18.recomputed", "kind": "number", "asks": "How many of the ledger's 441 claims can a function recompute without looking anything up?", "low": 0, "high": 441, "unit": "claims", "reads": "{} claims recomputed"}
+guess("18.recomputed")
 
 # %%
 ledger = {claim["id"]: claim for claim in claims.ledger()}
@@ -291,6 +295,9 @@ So each of these claims was read, and given one or two of nine kinds by hand; th
 
 **Predict.** Which kind is the most frequent? And of what the sieve put into a class, how much belongs there?
 """
+
+# %% guess={"name": "18.kind", "kind": "choice", "asks": "Read by hand: which kind of error is the most frequent among the 181 wrong or corrected claims?", "take": "largest", "options": {"one head, layer or size taken for all": "{} whole one head", "a figure or a unit that does not follow": "{} figure a figure", "a date, a name or a paper": "{} source a date", "a mechanism, or a reason, taken for another": "{} mechanism a mechanism", "true under a condition that is not stated": "{} condition true under"}}
+guess("18.kind")
 
 # %%
 KINDS = {
@@ -408,6 +415,10 @@ Five tests of attention. The first looks at one input with one key, the second a
 
 **Predict.** Of the faults on the panel, how many does each catch? Does one of them refuse a right implementation?
 """
+
+
+# %% guess={"name": "18.refused", "kind": "number", "asks": "How many of 8 right implementations does a test refuse that asks for PyTorch's numbers to the last bit?", "low": 0, "high": 8, "reads": "the same, to the last bit {_} of {_} {} of"}
+guess("18.refused")
 
 
 # %%
@@ -685,6 +696,9 @@ Chapter 08 trained small models of the same size to recall values by their keys,
 **Predict.** Full attention keeps the most and recalls everything. Is it on the front?
 """
 
+# %% guess={"name": "18.kept", "kind": "order", "asks": "Which of these keeps the fewest numbers per layer after 128 tokens, at width 64, which the second fewest, and so on?", "take": "ascending", "options": {"full attention, 4 heads": "full, 4 heads {} kept", "linear attention, 1 head": "linear, 1 head {} kept", "a window of 16, 4 heads": "window of 16, 4 heads {} kept", "one of 16 key/value heads": "multi-query, 1 of 16 heads {} kept"}}
+guess("18.kept")
+
 # %%
 names, numbers, shares = zip(*from_records.recall_models(), strict=True)
 cost, quality = torch.tensor(numbers).double(), torch.tensor(shares)
@@ -740,6 +754,9 @@ The guide: what you have, and what was measured for it. Each row names its recor
 **Predict.** From which length on is a window of 128 tokens faster than causal attention? The published answer was 4,096.
 """
 
+
+# %% guess={"name": "18.window", "kind": "number", "asks": "How many times as fast as causal attention is a window of 128 tokens at 512 tokens?", "low": 0.1, "high": 10, "log": true, "reads": "window of 128: {}× faster at 512"}
+guess("18.window")
 
 # %%
 for row in guide.choices():
@@ -838,8 +855,11 @@ r"""
 r"""
 ## 9. Where it came from, and what it is used for
 
-**Predict.** Put in order: scaled dot-product attention, the first use of the word for translation, RoPE, FlashAttention, grouped queries. And when did a text first claim "human parity" for translation?
+**Predict.** When did these come: attention for translation, scaled dot products, RoPE, FlashAttention, grouped queries? And when did a text first claim "human parity" for translation?
 """
+
+# %% guess={"name": "18.dates", "kind": "order", "asks": "Which of these was published first, which second, and so on?", "take": "ascending", "options": {"FlashAttention": "{}-{x} exact attention in tiles", "grouped queries": "{}-{x} groups of heads share", "scaled dot products": "{}-{x} scaled dot-product", "RoPE": "{}-{x} rotary positions", "a claim of human parity": "{}-{x} human parity claimed", "attention for translation": "{}-{x} additive attention over"}}
+guess("18.dates")
 
 # %%
 for entry in claims.timeline():

@@ -67,6 +67,7 @@ from torch.nn import functional as F
 from course_utils import chat, data, measure, models, plotting, positions
 from course_utils.attention import causal_mask, grouped_query_attention
 from course_utils.data import byte_level
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import generate, released, rms_norm
 from course_utils.models.released import gguf_file, gguf_model
@@ -83,6 +84,9 @@ First, what such a model does: the picture at the top shows 24 places, and at ea
 
 **Predict.** A *nucleus* is the fewest tokens that hold 90 % of the probability (chapter 10). How many tokens is that at a temperature of 0.7, of 1 and of 1.5?
 """
+
+# %% guess={"name": "19.nucleus", "kind": "curve", "asks": "How many tokens hold 90 % of the probability at the place of 24 where they are most, at each temperature?", "low": 1, "high": 100000, "log": true, "unit": "tokens", "x": [0.7, 1, 1.5], "across": "temperature", "reads": "temperature {x}: {_} to {} tokens"}
+guess("19.nucleus")
 
 # %%
 shares, temperatures = (record["settings"][name] for name in ("shares", "temperatures"))
@@ -165,6 +169,9 @@ def read_head(data):
 r"""
 **Predict.** 135 million parameters. Which part holds most of them: the embedding of 49,152 tokens, the attention, or the feed-forward layers? And of the bytes?
 """
+
+# %% guess={"name": "19.parts", "kind": "order", "asks": "Which part of this model with 135 million parameters holds most of them, which second most, which least?", "take": "descending", "options": {"the attention": "attention {_} {} {x}%", "the embedding of 49,152 tokens": "embedding {_} {} {x}%", "the feed-forward layers": "feed-forward {_} {} {x}%"}}
+guess("19.parts")
 
 # %%
 file = gguf_file.read_gguf(path) if path else None  # the course's reader, which checks more
@@ -332,6 +339,9 @@ Now take the file's weights, quantise the layers again with a given number of bi
 **Predict.** The file has 4 bits. Rank 8, 6, 5, 4 and 3 bits by what they *add* to the loss.
 """
 
+# %% guess={"name": "19.bits", "kind": "curve", "asks": "The file's weights have 4 bits and a loss of 2.75 nats: what is the loss on the same text if its layers are quantised again with so many bits?", "low": 2, "high": 6, "unit": "nats", "x": [3, 4, 5, 6, 8], "across": "bits", "reads": "minimum, {x} bits, block 32 0.{_} {}"}
+guess("19.bits")
+
 # %%
 record = measure.read_record("chapter_19_bits")
 plain = record["settings"]["loss of the file"]
@@ -392,6 +402,9 @@ The model reads numbers from 0 to 49,151. Its tokenizer is a byte-pair encoding 
 
 **Predict.** Which takes more tokens per character: English, Python, German or Japanese?
 """
+
+# %% guess={"name": "19.japanese", "kind": "number", "asks": "How many characters of Japanese text does one token hold, on average?", "low": 0.1, "high": 10, "log": true, "reads": "Japanese {} characters per token"}
+guess("19.japanese")
 
 # %%
 SAMPLES = {
@@ -610,6 +623,10 @@ r"""
 """
 
 
+# %% guess={"name": "19.no_mask", "kind": "number", "asks": "On 300 tokens of text the loss of the right port is 2.75 nats: what is it without a causal mask?", "low": 0.5, "high": 50, "log": true, "unit": "nats", "reads": "no mask {}"}
+guess("19.no_mask")
+
+
 # %%
 @with_model
 def losses_of_ports():
@@ -754,6 +771,10 @@ A language model continues text. This one was also trained on conversations, wri
 """
 
 
+# %% guess={"name": "19.hi", "kind": "number", "asks": "How many tokens reach the model if a chat begins with the message \"Hi\"?", "low": 1, "high": 200, "log": true, "unit": "tokens", "reads": "{} tokens"}
+guess("19.hi")
+
+
 # %%
 @with_model
 def the_template():
@@ -812,6 +833,9 @@ check("chat_prompt", chat_prompt)
 r"""
 **Predict.** Three ways to ask for the capital of Italy: as the beginning of a sentence, under the template, and under the template without its system line. Which answers are right?
 """
+
+# %% guess={"name": "19.capitals", "kind": "choice", "asks": "In which form does the model name the most of ten capitals?", "take": "largest", "options": {"as the beginning of a sentence": "completion {} of", "under its own template": "template {} of", "under the template without its system line": "without the system {} of"}}
+guess("19.capitals")
 
 # %%
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
@@ -878,7 +902,7 @@ r"""
 
 A product of a matrix and a vector reads every number of the matrix once, and uses it for one multiplication and one addition: in float32, 2 FLOP for 4 bytes. That is far to the left of the ridge (chapter 09), so memory decides.
 
-**Predict.** One token takes some time $t$. What do 64 tokens cost, read at once: $64\,t$, $8\,t$ or $3\,t$?
+**Predict.** One token takes some time $t$. What do 64 tokens cost, read at once?
 """
 
 # %%
@@ -894,6 +918,9 @@ print(
 )
 print(f"this machine: {speed}; the ridge is at {ridge:.0f} FLOP per byte")
 
+# %% guess={"name": "19.at_once", "kind": "curve", "asks": "How long does the model take to read so many tokens at once, on the machine of the record?", "low": 10, "high": 10000, "log": true, "unit": "ms", "x": [1, 4, 16, 64, 256, 512], "across": "tokens read at once", "reads": "{x} at once: {} ms"}
+guess("19.at_once")
+
 # %% mystnb={"image": {"alt": "Milliseconds against tokens read at once, both logarithmic: a step from one to four, level up to sixteen, then rising in proportion, always above the line of the two roofs."}}
 counts, measured = list(taken["at once"]), list(taken["at once"].values())
 reading = known["bytes per token"] / known["GB per second"] / 1e6
@@ -906,6 +933,7 @@ axes.set(xscale="log", yscale="log")
 plotting.line(axes, counts, measured, "measured", "blue", (4, 330), "o-")
 plotting.line(axes, counts, bounds, "the two roofs", "orange", (40, 70), "--")
 plotting.power_axis(axes, counts)
+draw_guess(axes, "19.at_once")
 
 # %%
 for count, ms, bound in zip(counts, measured, bounds, strict=True):

@@ -62,6 +62,7 @@ from torch.nn import functional as F
 
 from course_utils import chat, data, interpretability, measure, models, plotting
 from course_utils.attention import causal_mask, masked_softmax, merge_heads
+from course_utils.guessing import draw_guess, guess
 from course_utils.interpretability import (
     effective_attention,
     induction_score,
@@ -268,8 +269,12 @@ def roles(weights, tokens):
 r"""
 Rows 0 to 31 are left out, where every key has a large share anyway. In the figure dark blue is 0, and yellow 1.
 
-**Predict.** Of the 270 heads, how many put more than half of their weight on the first token? How many on the token just before?
+**Predict.** Of the 270 heads, how many rest on the first token, with more than half of their weight? How many look at the token just before?
 """
+
+
+# %% guess={"name": "20.rest", "kind": "number", "asks": "How many of the 270 heads put more than half of their weight on the first token of a text of 256 tokens?", "low": 0, "high": 270, "unit": "heads", "reads": "first {} heads above 0.5"}
+guess("20.rest")
 
 
 # %%
@@ -334,6 +339,9 @@ Chapter 13's toy had a start token, and its value was *longer* than the others. 
 **Predict.** How long is the stream at the first token, compared with the mean of all others: about as long, twice, ten times, more? And its value vectors, in heads that rest there: longer or shorter?
 """
 
+# %% guess={"name": "20.length", "kind": "number", "asks": "How many times as long as the other tokens' streams is the first token's, behind the layer where it is longest?", "low": 0.1, "high": 1000, "log": true, "reads": "housing length at its largest {} times"}
+guess("20.length")
+
 # %% mystnb={"image": {"alt": "Above, the share on the first token by layer, mean of nine heads: 0 to 0.2 up to layer 11, 0.3 to 0.7 from layer 12 on. Below, on a logarithmic scale, the length of the first token's stream over the others' mean: below 10 in layers 0 and 1, rising to about 5, at layer 11 jumping to more than 100, and falling at the last two layers."}}
 above, below = plotting.new_panels(
     "Behind layer 11 the first token's stream is over\na hundred times as long, and from 12 on heads rest",
@@ -346,6 +354,7 @@ for run in atlas:
 above.set(ylim=(0, 1))
 below.set(yscale="log")
 _ = below.axhline(1, color=plotting.QUIET)
+draw_guess(below, "20.length")
 
 # %%
 for run in atlas:
@@ -473,6 +482,10 @@ def hidden(key, first_layer=0):
 r"""
 **Predict.** The model's loss on the text is 2.75 nats. What is it when the first token is hidden from all others, in all layers? And only from layer 12 on, where heads rest?
 """
+
+
+# %% guess={"name": "20.hidden", "kind": "choice", "asks": "In which case is the loss larger: the first token hidden from all others in all 30 layers, or only from layer 12 on?", "take": "largest", "options": {"hidden in all layers": "hidden in all layers loss {};", "hidden from layer 12 on": "hidden from layer 12 on loss {};"}}
+guess("20.hidden")
 
 
 # %%
@@ -649,6 +662,10 @@ r"""
 """
 
 
+# %% guess={"name": "20.out", "kind": "curve", "asks": "50 random words, said twice: what does a word of the second copy cost if so many of the best induction heads are set to their means?", "low": 0.1, "high": 20, "log": true, "unit": "nats", "x": [0, 1, 4, 8], "across": "heads taken out, of 270", "reads": "heads out: {x} first copy {_}, second {}"}
+guess("20.out")
+
+
 # %%
 @with_model
 def copying_without_some_heads():
@@ -660,8 +677,8 @@ def copying_without_some_heads():
     _, other = read(texts["housing"][None])
     means = stacked(other, "heads")[0].mean(2)
     for name, heads in (
-        ("all heads", []), ("without the best", eight[:1]), ("without four", eight[:4]),
-        ("without eight", eight), ("without (16, 0)", [(16, 0)]),
+        ("heads out: 0", []), ("heads out: 1", eight[:1]), ("heads out: 4", eight[:4]),
+        ("heads out: 8", eight), ("without (16, 0)", [(16, 0)]),
     ):  # fmt: skip
         losses = token_losses(tokens, read(tokens[None], heads_set_to(means, heads))[0])
         print(f"{name:17} first copy {losses[:50].mean():5.1f}, second {losses[51:].mean():5.1f}")
@@ -805,6 +822,9 @@ But is it the model that is undecided, or the lens that cannot read? A control: 
 **Predict.** In layer 16, which is nearer to the final distribution: the lens, or equal probabilities for all 49,152 tokens?
 """
 
+# %% guess={"name": "20.lens", "kind": "curve", "asks": "Read by the logit lens behind each layer, how far is the distribution of the next token from the final one, as a KL divergence?", "low": 0, "high": 30, "unit": "nats", "x": [0, 8, 16, 20, 24, 28], "across": "behind layer", "reads": "layer {x}: lens {}, entropy"}
+guess("20.lens")
+
 # %% mystnb={"image": {"alt": "KL divergence from the final distribution by layer. The bare lens starts high, stays at 13 to 19 nats up to layer 22, above the line of equal probabilities at about 8, and falls to 0 at the last layer. The translated lens starts at about 7 and falls steadily."}}
 axes = plotting.new_figure(
     "Up to layer 23 the lens is worse than knowing nothing", "behind layer", "KL to the end, nats"
@@ -816,6 +836,7 @@ for name, colour, at in (("lens", "blue", (10, 17)), ("translated", "orange", (1
     plotting.line(axes, layers, found, name, colour, at, "o-", markersize=3)
 axes.axhline(rows["equal"], color=plotting.QUIET)
 _ = axes.text(0, rows["equal"] + 0.3, "equal probabilities", color=plotting.INK)
+draw_guess(axes, "20.lens")
 
 # %%
 for run in records["lens"]["runs"]:
@@ -933,8 +954,12 @@ def attributed(kept, runs):
 
 # %% [markdown]
 r"""
-**Predict.** Some head must add most to "Mary". Where does that head look from the last token: at Mary, at the first John, or at the second John?
+**Predict.** Some head must add most to "Mary". At which of the names does it look?
 """
+
+
+# %% guess={"name": "20.mary", "kind": "choice", "asks": "Where does the head that adds most to \"Mary\" look from the last token?", "take": "largest", "options": {"at Mary": "(23, 3) {_}; looks at Mary {},", "at the first John": "(23, 3) {_}, first John {},", "at the second John": "(23, 3) {_}, second John {}"}}
+guess("20.mary")
 
 
 # %%
@@ -1262,6 +1287,10 @@ A score says that a head *could* read what another writes. Whether it does, a ru
 
 **Predict.** Ablate (17, 8), the first by its score for (18, 6), and (16, 0), the second. Whose absence does (18, 6) notice more?
 """
+
+
+# %% guess={"name": "20.feeder", "kind": "choice", "asks": "Without which of the two heads does the induction score of (18, 6) fall further?", "take": "smallest", "options": {"(17, 8), the first by its composition score": "without (17, 8) {_} {} {x} without (19, 3)", "(16, 0), the second": "without (16, 0) {_} {} {x} without (17, 8)"}}
+guess("20.feeder")
 
 
 # %%
