@@ -87,6 +87,8 @@ plotting.use_style()
 torch.set_num_threads(1)
 torch.set_printoptions(precision=3, sci_mode=False, linewidth=100)
 bar = partial(tqdm, ncols=70, mininterval=1, file=sys.stdout)
+
+# %%
 recorded = ("chapter_13_heads", "chapter_13_induction", "chapter_13_rankings")
 heads_record, induction_record, rankings_record = map(measure.read_record, recorded)
 
