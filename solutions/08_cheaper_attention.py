@@ -641,7 +641,7 @@ The record compares the time of the banded computation with that of PyTorch's ow
 **Predict.** SDPA with a window mask hides far more than SDPA with `is_causal=True`. Is it faster?
 """
 
-# %% guess={"name": "08.masked", "kind": "order", "asks": "At 16,384 tokens and a window of 128, in which order are these three done, fastest first?", "options": {"SDPA with the window as a mask": "window 128, 16384 tokens {_}.{_} {}", "SDPA with is_causal=True, no window": "window 128, 16384 tokens {}", "the banded window": "banded window = {}"}, "take": "ascending"}
+# %% guess={"name": "08.masked", "kind": "order", "asks": "Attention over 16,384 tokens, with a window of 128: in which order are these three done, fastest first?", "options": {"SDPA with the window as a mask": "window 128, 16384 tokens {_}.{_} {}", "SDPA with is_causal=True, no window": "window 128, 16384 tokens {}", "the banded window": "banded window = {}"}, "take": "ascending"}
 guess("08.masked")
 
 # %%

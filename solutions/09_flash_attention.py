@@ -497,7 +497,7 @@ Step through it. The scores are multiples of one half, so each step can be check
 **Predict**, before you press Step: with blocks of 3, how many steps do the 7 × 8 scores take? Which order moves fewer numbers, and is that still so for blocks of 1? Then choose *causal*: which tiles disappear?
 """
 
-# %% guess={"name": "09.blocks", "kind": "order", "asks": "7 queries, 8 keys, and blocks of a single query or key: which way moves the fewest numbers, and in which order do the others follow?", "options": {"queries outside": "queries outside {_} blocks of 1: {}", "keys outside": "keys outside {_} blocks of 1: {}", "the table written out": "the table written out: {}"}, "take": "ascending"}
+# %% guess={"name": "09.blocks", "kind": "order", "asks": "Attention over 7 queries and 8 keys, in blocks of a single query or key: which way moves the fewest numbers, and in which order do the others follow?", "options": {"queries outside": "queries outside {_} blocks of 1: {}", "keys outside": "keys outside {_} blocks of 1: {}", "the table written out": "the table written out: {}"}, "take": "ascending"}
 guess("09.blocks")
 
 # %%
@@ -620,7 +620,7 @@ Text A explains flash attention with this function. It runs, the shapes are righ
 """
 
 
-# %% guess={"name": "09.listing", "kind": "number", "asks": "All values are 1: what does the listing in the next cell return for {n} tokens, with its blocks of 64?", "low": 0.1, "high": 100, "log": true, "reads": "n = 512: values of 1 become {}", "varied": [{"n": 512}, {"n": 256}, {"n": 1024}, {"n": 64}], "becomes": "n / 64"}
+# %% guess={"name": "09.listing", "kind": "number", "asks": "All values are 1: what does text A's flash_attention_concept, printed in the next cell, return for {n} tokens in blocks of 64?", "low": 0.1, "high": 100, "log": true, "reads": "n = 512: values of 1 become {}", "varied": [{"n": 512}, {"n": 256}, {"n": 1024}, {"n": 64}], "becomes": "n / 64"}
 guess("09.listing")
 
 
@@ -839,7 +839,7 @@ ways = {
 }
 
 
-# %% guess={"name": "09.autograd", "kind": "number", "asks": "Forward and backward at 4096 tokens the table written out needs 386 MiB: how many does the tiled loop under autograd need?", "low": 1, "high": 1000, "log": true, "unit": "MiB", "reads": "tiled, under autograd {_}.{_}.{_}.{_}.{_}.{_} {}"}
+# %% guess={"name": "09.autograd", "kind": "number", "asks": "Forward and backward, two heads, 4096 tokens: attention written out needs 386 MiB, and how many does a loop over tiles need under autograd?", "low": 1, "high": 1000, "log": true, "unit": "MiB", "reads": "tiled, under autograd {_}.{_}.{_}.{_}.{_}.{_} {}"}
 guess("09.autograd")
 
 # %% tags=["nbval-ignore-output"] reason="a progress bar; how much SDPA needs inside depends on the processor"
@@ -957,7 +957,7 @@ r"""
 Layers, heads and widths of four models of these sizes are in table 2.1 of GPT-3's paper (Brown et al., 2020):
 """
 
-# %% guess={"name": "09.weights", "kind": "number", "asks": "The last model has 32 layers of 32 heads and reads one text of 4096 tokens: how many GiB do all its attention weights take, at four bytes each?", "low": 0.01, "high": 1000, "log": true, "unit": "GiB", "reads": "6700M 4096 {_} MiB {_} MiB {} GiB"}
+# %% guess={"name": "09.weights", "kind": "number", "asks": "GPT-3's model of 6.7 billion parameters has 32 layers of 32 heads: how many GiB do all its attention weights over 4096 tokens take, at four bytes each?", "low": 0.01, "high": 1000, "log": true, "unit": "GiB", "reads": "6700M 4096 {_} MiB {_} MiB {} GiB"}
 guess("09.weights")
 
 # %%
@@ -1298,7 +1298,7 @@ def at_8192(way):
     return [on_gpu(way, f"{part}_tflops", *size)[8192] for size in sizes for part in parts]
 
 
-# %% guess={"name": "09.gpu", "kind": "curve", "asks": "16,384 tokens in all, causal, heads 128 wide: how many Tflop/s does the kernel of section 9 reach forward on an H100, for texts of these lengths?", "low": 0, "high": 700, "unit": "Tflop/s", "x": [512, 1024, 2048, 4096, 8192, 16384], "across": "tokens", "reads": {"record": "flash_gpu", "where": {"what": "ours", "width": 128, "is_causal": true}, "value": "forward_tflops", "by": "length"}}
+# %% guess={"name": "09.gpu", "kind": "curve", "asks": "How many Tflop/s does the course's Triton kernel reach forward on an H100 (causal, heads 128 wide, 16,384 tokens in all), for texts of these lengths?", "low": 0, "high": 700, "unit": "Tflop/s", "x": [512, 1024, 2048, 4096, 8192, 16384], "across": "tokens", "reads": {"record": "flash_gpu", "where": {"what": "ours", "width": 128, "is_causal": true}, "value": "forward_tflops", "by": "length"}}
 guess("09.gpu")
 
 # %%

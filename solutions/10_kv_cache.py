@@ -624,7 +624,7 @@ r"""
 """
 
 
-# %% guess={"name": "10.rate", "kind": "curve", "asks": "Without a cache this model writes 69 tokens per second at position 128: how many does it write with a preallocated cache, at these positions?", "low": 1, "high": 10000, "log": true, "unit": "per second", "x": [128, 256, 512, 1024, 2048, 4096], "across": "position", "reads": {"record": "chapter_10_decode", "where": {"way": "MHA"}, "value": "tokens_a_second", "by": "position"}}
+# %% guess={"name": "10.rate", "kind": "curve", "asks": "Without a cache a small GPT writes 69 tokens per second at position 128: how many does it write with a preallocated cache, at these positions?", "low": 1, "high": 10000, "log": true, "unit": "per second", "x": [128, 256, 512, 1024, 2048, 4096], "across": "position", "reads": {"record": "chapter_10_decode", "where": {"way": "MHA"}, "value": "tokens_a_second", "by": "position"}}
 guess("10.rate")
 
 
@@ -1227,7 +1227,7 @@ r"""
 **Predict.** 40 tokens fill two blocks and half of a third. How many blocks do four forks hold together? And after each has written one token?
 """
 
-# %% guess={"name": "10.forks", "kind": "number", "asks": "A prompt of 40 tokens is forked into four answers that share its blocks of 16, and each answer writes one token: how many blocks are then in use?", "low": 1, "high": 20, "unit": "blocks", "reads": "one token each: {} blocks"}
+# %% guess={"name": "10.forks", "kind": "number", "asks": "A prompt of 40 tokens is forked into four answers that share its blocks of 16 slots, and each answer writes one token: how many blocks are then in use?", "low": 1, "high": 20, "unit": "blocks", "reads": "one token each: {} blocks"}
 guess("10.forks")
 
 # %%
@@ -1806,7 +1806,7 @@ A call that judges $\gamma$ guesses is fed $\gamma + 1$ tokens, and takes longer
 **Predict.** The GPT is the better guesser. Which draft comes nearer to its ceiling?
 """
 
-# %% guess={"name": "10.drafts", "kind": "order", "asks": "Tokens are drawn, with four guesses per call of the target: which way writes fastest, and in which order do the others follow?", "options": {"no draft at all": {"record": "chapter_10_speculation", "where": {"draft": "none", "gamma": 0, "greedy": false}, "value": "times_faster"}, "the GPT of one layer as draft": {"record": "chapter_10_speculation", "where": {"draft": "GPT", "gamma": 4, "greedy": false}, "value": "times_faster"}, "the table as draft": {"record": "chapter_10_speculation", "where": {"draft": "bigrams", "gamma": 4, "greedy": false}, "value": "times_faster"}}, "take": "descending"}
+# %% guess={"name": "10.drafts", "kind": "order", "asks": "Speculative decoding, tokens drawn, four guesses per call of the target: which way writes fastest, and in which order do the others follow?", "options": {"no draft at all": {"record": "chapter_10_speculation", "where": {"draft": "none", "gamma": 0, "greedy": false}, "value": "times_faster"}, "the GPT of one layer as draft": {"record": "chapter_10_speculation", "where": {"draft": "GPT", "gamma": 4, "greedy": false}, "value": "times_faster"}, "the table as draft": {"record": "chapter_10_speculation", "where": {"draft": "bigrams", "gamma": 4, "greedy": false}, "value": "times_faster"}}, "take": "descending"}
 guess("10.drafts")
 
 # %%
@@ -1937,7 +1937,7 @@ r"""
 **Predict.** The same readers with a half, a third and a quarter of the memory: how many rows are read twice?
 """
 
-# %% guess={"name": "10.evicted", "kind": "order", "asks": "With which share of the memory does the server read most rows twice, and in which order do the others follow?", "options": {"a half": {"record": "chapter_10_serving", "rows": "pages", "where": {"pages": 48}, "value": "fed"}, "a third": {"record": "chapter_10_serving", "rows": "pages", "where": {"pages": 32}, "value": "fed"}, "a quarter": {"record": "chapter_10_serving", "rows": "pages", "where": {"pages": 24}, "value": "fed"}}, "take": "descending"}
+# %% guess={"name": "10.evicted", "kind": "order", "asks": "A server has a half, a third or a quarter of the memory, and readers that lose their pages are read again: where are most rows read again, and in which order do the others follow?", "options": {"a half": {"record": "chapter_10_serving", "rows": "pages", "where": {"pages": 48}, "value": "fed"}, "a third": {"record": "chapter_10_serving", "rows": "pages", "where": {"pages": 32}, "value": "fed"}, "a quarter": {"record": "chapter_10_serving", "rows": "pages", "where": {"pages": 24}, "value": "fed"}}, "take": "descending"}
 guess("10.evicted")
 
 # %%
@@ -2002,7 +2002,7 @@ A step reads every weight once, for however many rows. A row needs two operation
 **Predict.** A machine can do five operations in the time it takes to read one byte. A weight in float32 has four bytes. From which batch size on does a token stop getting cheaper? And does all of a step behave like this?
 """
 
-# %% guess={"name": "10.batch", "kind": "curve", "asks": "A step takes 14 ms for one text alone: how many milliseconds per token does it take for batches of these sizes?", "low": 0.1, "high": 100, "log": true, "unit": "ms per token", "x": [1, 2, 4, 8, 16, 32, 64], "across": "batch size", "reads": {"record": "chapter_10_serving", "value": "step_ms_a_token", "by": "batch"}}
+# %% guess={"name": "10.batch", "kind": "curve", "asks": "A GPT on one core takes 14 ms for a step of one text: how many milliseconds per token does it take if this many texts share a step?", "low": 0.1, "high": 100, "log": true, "unit": "ms per token", "x": [1, 2, 4, 8, 16, 32, 64], "across": "batch size", "reads": {"record": "chapter_10_serving", "value": "step_ms_a_token", "by": "batch"}}
 guess("10.batch")
 
 # %%

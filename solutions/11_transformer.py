@@ -986,7 +986,7 @@ def masks_of_b(source, target, pad_id):
     return encoder, own, torch.ones_like(own)
 
 
-# %% guess={"name": "11.leak", "kind": "number", "asks": "After 100 steps the right decoder's loss is about 0.7 nats per character: what is that of text B's decoder?", "low": 0.0001, "high": 10, "log": true, "unit": "nats", "reads": "loss after 100, 200, 300: {}"}
+# %% guess={"name": "11.leak", "kind": "number", "asks": "After 100 steps a decoder that reads the date has a loss of about 0.7 nats per character: what is that of text B's decoder, which reads its own stream instead, without a mask?", "low": 0.0001, "high": 10, "log": true, "unit": "nats", "reads": "loss after 100, 200, 300: {}"}
 guess("11.leak")
 
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"

@@ -805,7 +805,7 @@ class PublishedLayer(nn.Module):
         return self.norm2(x + self.feed_forward(x))
 
 
-# %% guess={"name": "12.dropout", "kind": "choice", "asks": "Which of the published layer's five dropout modules never drops anything?", "options": {"self_attn.drop_weights": "self_attn.drop_weights moves the output: False", "self_attn.drop_output": "self_attn.drop_output moves the output: False", "feed_forward.2": "feed_forward.2 moves the output: False", "feed_forward.4": "feed_forward.4 moves the output: False", "dropout": "dropout moves the output: False"}, "take": "printed"}
+# %% guess={"name": "12.dropout", "kind": "choice", "asks": "Which of the five dropout modules of text D's encoder layer never drops anything?", "options": {"self_attn.drop_weights": "self_attn.drop_weights moves the output: False", "self_attn.drop_output": "self_attn.drop_output moves the output: False", "feed_forward.2": "feed_forward.2 moves the output: False", "feed_forward.4": "feed_forward.4 moves the output: False", "dropout": "dropout moves the output: False"}, "take": "printed"}
 guess("12.dropout")
 
 # %%

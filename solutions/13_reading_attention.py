@@ -381,7 +381,7 @@ Now train. Two layers of attention with one head each, and nothing else: no feed
 **Predict.** Three curves: the previous-token score of layer 1, the induction score of layer 2, the accuracy. Does one wait for the other? Do they rise slowly?
 """
 
-# %% guess={"name": "13.rise", "kind": "curve", "asks": "Two layers learn to continue segments that repeat: what share of the symbols in later copies is right at these steps of training?", "low": 0, "high": 1, "x": [25, 100, 150, 200, 300, 400], "across": "step", "reads": "step {x}: {_} right {}"}
+# %% guess={"name": "13.rise", "kind": "curve", "asks": "Two attention layers train on segments of random symbols that repeat: what share of the symbols in later copies do they predict at these steps?", "low": 0, "high": 1, "x": [25, 100, 150, 200, 300, 400], "across": "step", "reads": "step {x}: {_} right {}"}
 guess("13.rise")
 
 # %%
@@ -640,7 +640,7 @@ def mean(heads):
     return heads.mean(dim=0, keepdim=True).expand_as(heads)
 
 
-# %% guess={"name": "13.zero", "kind": "number", "asks": "Knowing nothing costs 3.47 nats: what is the loss in the first copy, where nothing can be predicted, if the output of layer 2 is set to zero?", "low": 0, "high": 7, "unit": "nats", "reads": "layer 2 by zero {_}.{_}.{_} {}"}
+# %% guess={"name": "13.zero", "kind": "number", "asks": "Two attention layers predict segments that repeat, and knowing nothing costs 3.47 nats: what is the loss in the first copy if layer 2 puts out zeros?", "low": 0, "high": 7, "unit": "nats", "reads": "layer 2 by zero {_}.{_}.{_} {}"}
 guess("13.zero")
 
 # %%
@@ -693,7 +693,7 @@ How reliable is the appearance itself? Here is every recorded seed, and models i
 **Predict.** Distinct symbols make every match unique. Will the circuit come sooner?
 """
 
-# %% guess={"name": "13.distinct", "kind": "number", "asks": "With repeated symbols more than 0.9 of the later copies are right after 400 steps: what share is right after 600 steps if no symbol occurs twice in a segment?", "low": 0, "high": 1, "reads": {"record": "chapter_13_induction", "where": {"distinct": true}, "value": "right"}}
+# %% guess={"name": "13.distinct", "kind": "number", "asks": "An induction model predicts more than 0.9 of the later copies after 400 steps if segments may hold a symbol twice: what share after 600 steps if they may not?", "low": 0, "high": 1, "reads": {"record": "chapter_13_induction", "where": {"distinct": true}, "value": "right"}}
 guess("13.distinct")
 
 # %%
@@ -727,7 +727,7 @@ In the first copy there is nothing to match. But the softmax must give its total
 **Predict.** Where does layer 2 look in the first copy? What should the value vector there look like, for a head that wants to say nothing?
 """
 
-# %% guess={"name": "13.rest", "kind": "order", "asks": "Late in the first copy (queries 9 to 20) nothing has matched yet: which of these keys gets most of layer 2's weight, and in which order do the others follow?", "options": {"the start token": "queries 9 to 20: start {}", "the first symbol": "queries 9 to 20: {_} key 1 {}", "all others together": "queries 9 to 20: {_} all others {}"}, "take": "descending"}
+# %% guess={"name": "13.rest", "kind": "order", "asks": "Late in the first copy (queries 9 to 20) an induction head has nothing to match: which of these keys gets most of its weight, and in which order do the others follow?", "options": {"the start token": "queries 9 to 20: start {}", "the first symbol": "queries 9 to 20: {_} key 1 {}", "all others together": "queries 9 to 20: {_} all others {}"}, "take": "descending"}
 guess("13.rest")
 
 # %% mystnb={"image": {"alt": "Three curves of the weight of layer 2 for each query. On the start token it falls from nearly 1 to 0.2 through the first copy; on key 1, the first symbol, it rises to 0.5 and falls to 0.35; on all others together it rises from 0 to 0.5. From query 21 on all weight is on the others, but for query 40, where 0.18 and 0.13 are on the first two."}}
@@ -1120,7 +1120,7 @@ Two rows use the update of gradient attention with something else than $\max(0, 
 **Predict.** Is the cut a gain? And by size: who is best, who is no better than random?
 """
 
-# %% guess={"name": "13.signed", "kind": "choice", "asks": "Over 150 documents, which ranking agrees best with leave-one-out, signs included?", "options": {"rollout": "rollout live {} (", "weights × |gradient|": "weights × |gradient| live {} (", "weights × gradient": "weights × gradient live {} (", "gradient attention": "gradient attention live {} ("}, "take": "largest"}
+# %% guess={"name": "13.signed", "kind": "choice", "asks": "Over 150 documents, which ranking of their words agrees best with leave-one-out, signs included?", "options": {"rollout": "rollout live {} (", "weights × |gradient|": "weights × |gradient| live {} (", "weights × gradient": "weights × gradient live {} (", "gradient attention": "gradient attention live {} ("}, "take": "largest"}
 guess("13.signed")
 
 # %%
@@ -1303,7 +1303,7 @@ The stronger claim: *other* weights with the *same* output. Adam moves the weigh
 **Predict.** How far does it get? Two yardsticks: the same model trained with another seed, and even weights.
 """
 
-# %% guess={"name": "13.other", "kind": "order", "asks": "Which weights are farthest from the model's own, and in which order do the others follow?", "options": {"another seed's": {"record": "chapter_13_rankings", "rows": "pooled", "where": {"encoder": "words"}, "value": "between_seeds"}, "even weights": {"record": "chapter_13_rankings", "rows": "pooled", "where": {"encoder": "words"}, "value": "from_even"}, "those sought out for the same output": {"record": "chapter_13_rankings", "rows": "pooled", "where": {"encoder": "words"}, "value": "adversarial"}}, "take": "descending"}
+# %% guess={"name": "13.other", "kind": "order", "asks": "Which weights are farthest from those that a classifier of words gives, and in which order do the others follow?", "options": {"another seed's": {"record": "chapter_13_rankings", "rows": "pooled", "where": {"encoder": "words"}, "value": "between_seeds"}, "even weights": {"record": "chapter_13_rankings", "rows": "pooled", "where": {"encoder": "words"}, "value": "from_even"}, "those sought out for the same output": {"record": "chapter_13_rankings", "rows": "pooled", "where": {"encoder": "words"}, "value": "adversarial"}}, "take": "descending"}
 guess("13.other")
 
 # %%
