@@ -66,7 +66,7 @@ from torch.nn import functional as F
 from tqdm import tqdm
 
 from course_utils import attention, measure, plotting
-from course_utils.guessing import guess
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import RecallModel, judge_recall, recall_batch, train_recall
 from course_utils.positions import rope_interleaved
@@ -87,6 +87,9 @@ Text E's table of costs lists only attention and feed-forward; it leaves out the
 
 **Predict.** At a width of 512, from which length on does attention cost more than its own projections? And more than everything else together?
 """
+
+# %% guess={"name": "08.share", "kind": "curve", "asks": "At a width of 512, what share of all operations of a layer does attention itself take, in per cent, for texts of these lengths?", "low": 0, "high": 100, "unit": "%", "x": [256, 1024, 2048, 3072, 8192, 32768], "across": "tokens", "reads": "{x} {_}.{_}.{_}.{_} {}%"}
+guess("08.share")
 
 # %%
 d = 512
@@ -152,8 +155,12 @@ r"""
 
 While a model generates, the keys and values of all earlier tokens are kept in a **cache**, so that they need not be computed again (chapter 10). Every new token reads all of them. **Multi-query attention** (MQA; Shazeer, 2019) keeps one head of keys and values for all query heads. **Grouped-query attention** (GQA; Ainslie et al., 2023) keeps $H_{kv}$ of them: 1 is MQA, $H$ is multi-head attention (MHA). Query head $h$ reads head $\lfloor h / (H/H_{kv}) \rfloor$: neighbours share.
 
-**Predict.** Width 512, 8 heads, biases everywhere. MQA drops 7 of 8 key and value heads. Does it save 7/8 of the parameters? And of the operations?
+**Predict.** Width 512, 8 heads, biases everywhere. MQA drops 7 of 8 key and value heads. What does that save: of the parameters, and of the operations?
 """
+
+
+# %% guess={"name": "08.parameters", "kind": "number", "asks": "By how many per cent do the parameters of the four projections fall if {heads} heads share a single head of keys and values?", "low": 0, "high": 100, "unit": "%", "reads": " 1 {_} {}%", "varied": [{"heads": 8}, {"heads": 4}, {"heads": 32}, {"heads": 2}], "becomes": "50 * (heads - 1) / heads"}
+guess("08.parameters")
 
 
 # %%
@@ -217,6 +224,9 @@ r"""
 
 **Predict.** The 70-billion-parameter Llama 2 is ten times as large as the 7-billion one. Whose cache is larger, per token?
 """
+
+# %% guess={"name": "08.cache", "kind": "order", "asks": "Llama 2 7B has 32 layers with 32 key/value heads each, 13B has 40 with 40, and 70B has 80 with 8: whose cache is largest per token, and in which order do the others follow?", "options": {"7B": "Llama 2 7B {}", "13B": "Llama 2 13B {}", "70B": "Llama 2 70B {}"}, "take": "descending"}
+guess("08.cache")
 
 # %%
 models = {
@@ -285,6 +295,9 @@ r"""
 **Predict.** With 4 of 16 heads the cache is a quarter. Which of the three ways takes a quarter of the time?
 """
 
+# %% guess={"name": "08.copies", "kind": "curve", "asks": "At 8192 tokens, how long does one new token take if shared heads are copied for all 16 query heads, in units of plain SDPA with 16 heads of keys and values?", "low": 0, "high": 4, "x": [1, 2, 4, 8, 16], "across": "heads of keys and values", "reads": {"record": "chapter_08_cheaper", "rows": "decoding", "where": {"length": 8192, "way": "repeated"}, "value": "over_sdpa_16", "by": "kv_heads"}}
+guess("08.copies")
+
 # %%
 for length in (2048, 8192):
     quarter = measure.kv_cache_bytes(1, 4, 64, length, batch=1, bytes_per_element=4) / 2**20
@@ -306,6 +319,7 @@ for way, colour in (("repeated", "orange"), ("enable_gqa", "pink"), ("ours", "bl
     shift = {"enable_gqa": 0.1, "ours": 0.0}.get(way, 0)
     plotting.line(axes, heads, share, way, colour, (0.9, share[-1] + shift), "o-")
 plotting.power_axis(axes, [1, 2, 4, 8, 16])
+draw_guess(axes, "08.copies")
 _ = axes.set(xlim=(18, 0.3), ylim=(0, None))
 
 # %% [markdown]
@@ -344,8 +358,11 @@ r"""
 
 # %% [markdown]
 r"""
-**Predict.** Width 512, 8 heads, $r = 128$, 32 rotated features. How many numbers are kept per token, compared with MHA and MQA?
+**Predict.** Width 512, 8 heads, $r = 128$, 32 rotated features. What does a token keep, compared with MHA and MQA?
 """
+
+# %% guess={"name": "08.latent", "kind": "number", "asks": "Latent attention with 8 heads, latent vectors of {r} numbers and {rotated} rotated features: how many numbers does one layer keep per token?", "low": 10, "high": 10000, "log": true, "unit": "numbers", "reads": "latent: kept per token {}", "varied": [{"r": 128, "rotated": 32}, {"r": 256, "rotated": 32}, {"r": 512, "rotated": 64}], "becomes": "r + rotated"}
+guess("08.latent")
 
 # %%
 torch.manual_seed(0)
@@ -596,8 +613,11 @@ for name, mask in conventions.items():
 
 **Does a window forget everything before it?** One layer does. But the next layer reads tokens that have read their own windows.
 
-**Predict.** Window 4, eight layers: how many tokens can influence the last one?
+**Predict.** How far back does the last token reach through eight layers with a window of 4?
 """
+
+# %% guess={"name": "08.reach", "kind": "number", "asks": "With a window of {window}, its own key counted, how many tokens can influence the last one after {layers} layers?", "low": 1, "high": 1000, "log": true, "unit": "tokens", "reads": "layers 8: {} keys", "varied": [{"window": 4, "layers": 8}, {"window": 16, "layers": 4}, {"window": 128, "layers": 3}], "becomes": "layers * (window - 1) + 1"}
+guess("08.reach")
 
 # %%
 mask = attention.window_mask(64, 64, 4).float()
@@ -620,6 +640,9 @@ The record compares the time of the banded computation with that of PyTorch's ow
 
 **Predict.** SDPA with a window mask hides far more than SDPA with `is_causal=True`. Is it faster?
 """
+
+# %% guess={"name": "08.masked", "kind": "order", "asks": "Attention over 16,384 tokens, with a window of 128: in which order are these three done, fastest first?", "options": {"SDPA with the window as a mask": "window 128, 16384 tokens {_}.{_} {}", "SDPA with is_causal=True, no window": "window 128, 16384 tokens {}", "the banded window": "banded window = {}"}, "take": "ascending"}
+guess("08.masked")
 
 # %%
 print("time, banded window = 1           causal SDPA   SDPA with mask   compiled FlexAttention")
@@ -654,6 +677,9 @@ The recall task of section 3 again, now with the window, and with a hybrid of th
 **Predict**, for 16 pairs and for 64, four times as many as in training: how much do full attention, shared heads, a window of 16 tokens, and the hybrid recall?
 """
 
+# %% guess={"name": "08.forgets", "kind": "curve", "asks": "Two layers with windows of 16 tokens have learned from lists of 2 to 16 pairs: what share of the values do they recall from lists of these lengths?", "low": 0, "high": 1, "x": [4, 16, 32, 64], "across": "pairs in the list", "reads": "{x} pairs: {}"}
+guess("08.forgets")
+
 # %%
 names = ("full, 4 heads", "grouped-query, 2 of 4 heads", "multi-query, 1 of 4 heads",
          "latent of 32, 4 heads", "window of 16, 4 heads", "window of 16, then grouped-query")  # fmt: skip
@@ -677,7 +703,9 @@ for model, name, colour, at, style in (
 axes.axvline(16, color=plotting.QUIET, linewidth=1)
 axes.text(16.6, 1.08, "longest list in training", color=plotting.QUIET, fontsize=10)
 plotting.power_axis(axes, [4, 16, 32, 64])
+draw_guess(axes, "08.forgets")
 _ = axes.set(ylim=(0, 1.14), xlim=(3.6, 190))
+print("window of 16  ", *(f"{n} pairs: {mean(seeds):.2f}  " for n, seeds in samples.items()))
 
 # %% [markdown]
 r"""
@@ -719,6 +747,9 @@ r"""
 
 **Predict.** 64 keys: the last 64, or the last 63 and the first token of the text. Which is better, and does any other token do?
 """
+
+# %% guess={"name": "08.first", "kind": "choice", "asks": "A model was trained with full attention and may now see only 64 keys: with which is its loss lowest?", "options": {"the last 64": {"record": "chapter_20_sink", "rows": "windows", "value": "64"}, "the last 63 and the first of the text": {"record": "chapter_20_sink", "rows": "windows", "value": "63 and the first"}, "the last 63 and another early token": {"record": "chapter_20_sink", "rows": "windows", "value": "63 and token 5"}}, "take": "smallest"}
+guess("08.first")
 
 # %%
 inside = measure.read_record("chapter_20_sink")["windows"]
@@ -993,6 +1024,10 @@ r"""
 
 **Predict.** 64 blocks of 64 tokens; a block sees itself and one neighbour to each side, one global block, two random ones. After how many layers has every block heard from every other, with the neighbours alone, and with each of the additions?
 """
+
+
+# %% guess={"name": "08.bigbird", "kind": "number", "asks": "Each of 64 blocks sees itself, its two neighbours and two random blocks: after how many layers has every block heard from every other?", "low": 1, "high": 100, "log": true, "unit": "layers", "reads": "near, random {_} {}, "}
+guess("08.bigbird")
 
 
 # %%

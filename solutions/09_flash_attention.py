@@ -70,6 +70,7 @@ from course_utils.attention.tiled.flash import mods as flash_mods
 from course_utils.attention.tiled.flash.flash import flash_attention
 from course_utils.attention.tiled.flash.launch import gpu_tilings
 from course_utils.attention.tiled.flash.spans import count_tiles, visible_spans
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.triton_interpreter import tl  # None where Triton does not exist
 
@@ -173,6 +174,9 @@ All of attention in one kernel has $4n^2d$ operations on $4nd$ numbers: $n/2$ pe
 **Predict.** Would longer sequences help the version that writes its scores?
 """
 
+# %% guess={"name": "09.written", "kind": "curve", "asks": "Heads 64 wide, 16-bit numbers, and the scores are written: how many operations per byte moved does the first product have at these numbers of tokens?", "low": 10, "high": 100000, "log": true, "x": [128, 512, 2048, 8192, 65536], "across": "tokens", "reads": "{x} {_}.{_} {}"}
+guess("09.written")
+
 # %%
 print("  tokens   scores not written   scores written")
 for n in (128, 512, 2048, 8192, 65536):
@@ -204,6 +208,9 @@ def kernels(n, d):
         "all in one kernel": (4 * n * n * d, 6 * n * n, 4 * matrix),
     }
 
+
+# %% guess={"name": "09.kernels", "kind": "choice", "asks": "An ideal A100, 4096 tokens, one head 64 wide, 16-bit numbers: which of these takes longest?", "options": {"the first product alone": "QKᵀ {_}.{_}.{_} {}", "the softmax alone": "softmax {_}.{_}.{_} {}", "one kernel that does all of attention": "one {} µs"}, "take": "largest"}
+guess("09.kernels")
 
 # %%
 print("n = 4096, d = 64     microseconds, at least, for")
@@ -289,8 +296,11 @@ By hand: scores 1, 2 | 4, 0 | 3, 3 in three tiles, values 1 to 6.
 
 After the first tile $m = 2$ and $l = e^{-1} + 1 = 1.3679$.
 
-**Predict.** By what are $l$ and acc multiplied when the second tile comes? And when the third comes?
+**Predict.** By what factor does the second tile correct $l$ and acc? And the third?
 """
+
+# %% guess={"name": "09.factor", "kind": "number", "asks": "The largest score so far is {m}, and a tile with the scores {a} and {b} comes: by what are l and acc multiplied before it is added?", "low": 0.01, "high": 10, "log": true, "reads": "tile [3.0, 3.0]: factor {}", "varied": [{"m": 4, "a": 3, "b": 3}, {"m": 1, "a": 3, "b": 0}, {"m": 2, "a": -1, "b": 2}, {"m": 0, "a": 1, "b": 2}], "becomes": "exp(m - max(m, a, b))"}
+guess("09.factor")
 
 # %%
 scores, value = torch.tensor([[1.0, 2, 4, 0, 3, 3]]), torch.arange(1.0, 7)[:, None]
@@ -484,8 +494,11 @@ Two orders of the loops are in use:
 """
 Step through it. The scores are multiples of one half, so each step can be checked by hand.
 
-**Predict**, before you press Step: with blocks of 3, how many steps do the 7 × 8 scores take? Which order moves fewer numbers? Then choose *causal*: which tiles disappear?
+**Predict**, before you press Step: with blocks of 3, how many steps do the 7 × 8 scores take? Which order moves fewer numbers, and is that still so for blocks of 1? Then choose *causal*: which tiles disappear?
 """
+
+# %% guess={"name": "09.blocks", "kind": "order", "asks": "Attention over 7 queries and 8 keys, in blocks of a single query or key: which way moves the fewest numbers, and in which order do the others follow?", "options": {"queries outside": "queries outside {_} blocks of 1: {}", "keys outside": "keys outside {_} blocks of 1: {}", "the table written out": "the table written out: {}"}, "take": "ascending"}
+guess("09.blocks")
 
 # %%
 opening
@@ -605,6 +618,10 @@ Text A explains flash attention with this function. It runs, the shapes are righ
 
 **Predict.** Four things are wrong. Before running anything, set all values to 1. What must attention return, and what does this function return?
 """
+
+
+# %% guess={"name": "09.listing", "kind": "number", "asks": "All values are 1: what does text A's flash_attention_concept, printed in the next cell, return for {n} tokens in blocks of 64?", "low": 0.1, "high": 100, "log": true, "reads": "n = 512: values of 1 become {}", "varied": [{"n": 512}, {"n": 256}, {"n": 1024}, {"n": 64}], "becomes": "n / 64"}
+guess("09.listing")
 
 
 # %%
@@ -822,6 +839,9 @@ ways = {
 }
 
 
+# %% guess={"name": "09.autograd", "kind": "number", "asks": "Forward and backward, two heads, 4096 tokens: attention written out needs 386 MiB, and how many does a loop over tiles need under autograd?", "low": 1, "high": 1000, "log": true, "unit": "MiB", "reads": "tiled, under autograd {_}.{_}.{_}.{_}.{_}.{_} {}"}
+guess("09.autograd")
+
 # %% tags=["nbval-ignore-output"] reason="a progress bar; how much SDPA needs inside depends on the processor"
 cases = [(name, n, trains) for name in ways for trains in (0, 1) for n in (1024, 2048, 4096)]
 peaks = {}
@@ -889,6 +909,9 @@ print("".join(f"  {what} {(peak - output) / 2**20:.1f}" for what, peak in peaks.
 **Predict.** SDPA on a CPU is the same loop, written in C++. How many times as long does the loop in plain PyTorch take? (*recomputed* works in place, one head after the other, in one tile of memory that stays in the processor's cache.)
 """
 
+# %% guess={"name": "09.loop", "kind": "number", "asks": "Forward at 4096 tokens, on one CPU core: how many times as long as SDPA, which is written in C++, does the tiled loop in plain PyTorch take?", "low": 0.5, "high": 200, "log": true, "unit": "times", "reads": {"record": "chapter_09_tiled", "where": {"what": "tiled", "training": false, "is_causal": false, "length": 4096}, "value": "over_sdpa"}}
+guess("09.loop")
+
 # %%
 print("time, SDPA = 1" + " " * 15 + "".join(f"{n:7}" for n in (512, 1024, 2048, 4096, 8192)))
 for training in (False, True):
@@ -933,6 +956,9 @@ r"""
 
 Layers, heads and widths of four models of these sizes are in table 2.1 of GPT-3's paper (Brown et al., 2020):
 """
+
+# %% guess={"name": "09.weights", "kind": "number", "asks": "GPT-3's model of 6.7 billion parameters has 32 layers of 32 heads: how many GiB do all its attention weights over 4096 tokens take, at four bytes each?", "low": 0.01, "high": 1000, "log": true, "unit": "GiB", "reads": "6700M 4096 {_} MiB {_} MiB {} GiB"}
+guess("09.weights")
 
 # %%
 MODELS = (  # parameters, layers, width, heads, width of a head, as printed; and the text's n
@@ -1272,6 +1298,9 @@ def at_8192(way):
     return [on_gpu(way, f"{part}_tflops", *size)[8192] for size in sizes for part in parts]
 
 
+# %% guess={"name": "09.gpu", "kind": "curve", "asks": "How many Tflop/s does the course's Triton kernel reach forward on an H100 (causal, heads 128 wide, 16,384 tokens in all), for texts of these lengths?", "low": 0, "high": 700, "unit": "Tflop/s", "x": [512, 1024, 2048, 4096, 8192, 16384], "across": "tokens", "reads": {"record": "flash_gpu", "where": {"what": "ours", "width": 128, "is_causal": true}, "value": "forward_tflops", "by": "length"}}
+guess("09.gpu")
+
 # %%
 print("8192 tokens" + "".join(f"{f'{w}, causal' if c else w:>14}" for w, c in sizes), "  wide")
 print("Tflop/s        " + "   forw. backw." * 4)
@@ -1298,6 +1327,7 @@ for axes, part in zip(panels, parts, strict=True):
         print(f"{part:9}{names[way]:12}" + "".join(f"{speed:6.0f}" for speed in speeds.values()))
     axes.set(xlim=(450, 80_000), ylim=(0, 700))
     plotting.power_axis(axes, [512, 1024, 2048, 4096, 8192, 16384])
+draw_guess(panels[0], "09.gpu")
 
 # %% [markdown]
 r"""

@@ -64,7 +64,7 @@ from tqdm import tqdm
 from course_utils import attention, measure, models, plotting
 from course_utils.attention import BlockPool, KVCache, PagedCache, QuantizedCache, RollingCache
 from course_utils.data import character_text
-from course_utils.guessing import guess
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import GPT, GivenCache, GivenPositions, ModelCache, generate, left_pad
 from course_utils.positions import rope_interleaved
@@ -148,6 +148,9 @@ r"""
 **Predict**, before you choose *nothing*: after the prompt of 8, how many tokens will the model have read in all when position 22 has been written? And with a cache?
 """
 
+# %% guess={"name": "10.read", "kind": "number", "asks": "A prompt of {prompt} tokens, and nothing is kept: how many tokens has the model read in all when position {last} has been written (positions count from 0)?", "low": 10, "high": 10000, "log": true, "unit": "tokens", "reads": "without one {}", "varied": [{"prompt": 8, "last": 22}, {"prompt": 4, "last": 13}, {"prompt": 20, "last": 99}], "becomes": "(prompt + last) * (last - prompt + 1) / 2"}
+guess("10.read")
+
 # %%
 opening
 
@@ -171,8 +174,11 @@ r"""
 
 The simplest cache appends with `torch.cat`. That makes a new tensor for every token and copies all that was kept. The other way is to allocate the memory once, with room for $S_{max}$ tokens, and to write into it.
 
-**Predict.** Width 64, one head, 1024 tokens. How many numbers does each way write in all?
+**Predict.** Width 64, one head, room for 1024 tokens, and all of them come. What does each way write in all?
 """
+
+# %% guess={"name": "10.cat", "kind": "number", "asks": "{n} tokens come one by one: how many times as many numbers does torch.cat write as a cache that is filled in place?", "low": 1, "high": 100000, "log": true, "unit": "times", "reads": "ratio {}", "varied": [{"n": 1024}, {"n": 100}, {"n": 32768}], "becomes": "(n + 1) / 2"}
+guess("10.cat")
 
 # %%
 room, width = 1024, 64
@@ -246,8 +252,11 @@ r"""
 
 $T$ queries belong to the last $T$ of $n$ positions. The query in row $i$ has position $n - T + i$, and sees the keys $j \le n - T + i$.
 
-**Predict.** PyTorch's `is_causal=True` aligns the triangle to the top left. With 3 queries and 8 keys, how many keys does the last query see? How many should it see?
+**Predict.** PyTorch's `is_causal=True` aligns the triangle to the top left. With 3 queries and 8 keys, what does the last query see? What should it see?
 """
+
+# %% guess={"name": "10.aligned", "kind": "number", "asks": "is_causal=True, {queries} new queries and {keys} keys: how many keys does the last query see?", "low": 0, "high": 10, "unit": "keys", "reads": "is_causal: [{_}, {_}, {}] keys", "varied": [{"queries": 3, "keys": 8}, {"queries": 2, "keys": 9}, {"queries": 6, "keys": 7}], "becomes": "queries"}
+guess("10.aligned")
 
 # %%
 query, key, value = (torch.randn(1, 1, n, 4, generator=generator) for n in (3, 8, 8))
@@ -615,6 +624,10 @@ r"""
 """
 
 
+# %% guess={"name": "10.rate", "kind": "curve", "asks": "Without a cache a small GPT writes 69 tokens per second at position 128: how many does it write with a preallocated cache, at these positions?", "low": 1, "high": 10000, "log": true, "unit": "per second", "x": [128, 256, 512, 1024, 2048, 4096], "across": "position", "reads": {"record": "chapter_10_decode", "where": {"way": "MHA"}, "value": "tokens_a_second", "by": "position"}}
+guess("10.rate")
+
+
 # %%
 def recorded(way, what="milliseconds"):
     """Return what was recorded of one way, by position."""
@@ -644,6 +657,7 @@ for way, colour, name in (("no cache", "orange", "no cache"), ("MHA", "blue", "a
 for panel in panels:
     panel.set(yscale="log", xlim=(110, 13000))
     plotting.power_axis(panel, places)
+draw_guess(panels[0], "10.rate")
 
 # %%
 lines = {row["way"]: row for row in record["lines"]}
@@ -833,8 +847,11 @@ check("cache_fits", cache_fits)
 
 # %% [markdown]
 r"""
-**Predict.** Llama 2 70B has 80 layers, 8 heads of keys and values of width 128, and 64 query heads. The weights leave 16 GiB free; a number has 16 bits. For how many tokens of one text is there room, and for how many if every query head had its own keys and values?
+**Predict.** Llama 2 70B has 80 layers, 8 heads of keys and values of width 128, and 64 query heads. The weights leave 16 GiB free; a number has 16 bits. How long may one text become, and how long if every query head had its own keys and values?
 """
+
+# %% guess={"name": "10.room", "kind": "number", "asks": "80 layers, {heads} heads of keys and values 128 wide, 16-bit numbers: for how many tokens of one text do {gib} GiB have room?", "low": 100, "high": 10000000, "log": true, "unit": "tokens", "reads": " 8 heads: {_} room for {};", "varied": [{"heads": 8, "gib": 16}, {"heads": 1, "gib": 2}, {"heads": 64, "gib": 40}], "becomes": "floor(gib * 2**30 / (80 * 2 * heads * 128 * 2))"}
+guess("10.room")
 
 # %%
 for kv_heads in (64, 8, 1):
@@ -861,8 +878,11 @@ Now a model that has learned something: two layers of width 96, four heads, RoPE
 
 Its loss is the mean of $-\ln$ of the probability that it gave to the true next token. With the natural logarithm the unit is the *nat*; a bit is $\ln 2$ nats.
 
-**Predict.** A model that knows nothing has a loss of $\ln 512 = 6.24$ nats per token. To what does half a minute bring it: about 5, 4 or 3? And will the text consist of words?
+**Predict.** A model that knows nothing has a loss of $\ln 512 = 6.24$ nats per token. How far down does half a minute bring it? And will the text consist of words?
 """
+
+# %% guess={"name": "10.nats", "kind": "number", "asks": "Knowing nothing costs 6.24 nats per token: how many does the model need after 500 steps, half a minute, on pages that it has not read?", "low": 0, "high": 6.5, "unit": "nats", "reads": {"record": "chapter_10_training", "where": {"steps": 500}, "value": "loss"}}
+guess("10.nats")
 
 # %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions"
 text = models.token_text(character_text())
@@ -1093,6 +1113,9 @@ Prompts differ in length. They are padded on the *left*, so that all of them end
 **Predict.** Three prompts of 5, 9 and 2 tokens, together and each alone. Which of the three texts come out the same, with the mask and without?
 """
 
+# %% guess={"name": "10.padding", "kind": "choice", "asks": "Prompts of 5, 9 and 2 tokens are padded on the left and read together, and the model is not told what is padding: which texts come out as they do alone?", "options": {"all three": "5 tokens, 4 padded: {_} without True 9 tokens, 0 padded: {_} without True 2 tokens, 7 padded: {_} without True", "only that of 9 tokens": "5 tokens, 4 padded: {_} without False 9 tokens, 0 padded: {_} without True 2 tokens, 7 padded: {_} without False", "none": "5 tokens, 4 padded: {_} without False 9 tokens, 0 padded: {_} without False 2 tokens, 7 padded: {_} without False"}, "take": "printed"}
+guess("10.padding")
+
 # %%
 prompts = [torch.randint(50, (length,), generator=generator).tolist() for length in (5, 9, 2)]
 padded, first = left_pad(prompts)
@@ -1203,6 +1226,9 @@ r"""
 
 **Predict.** 40 tokens fill two blocks and half of a third. How many blocks do four forks hold together? And after each has written one token?
 """
+
+# %% guess={"name": "10.forks", "kind": "number", "asks": "A prompt of 40 tokens is forked into four answers that share its blocks of 16 slots, and each answer writes one token: how many blocks are then in use?", "low": 1, "high": 20, "unit": "blocks", "reads": "one token each: {} blocks"}
+guess("10.forks")
 
 # %%
 pool = BlockPool(64, 16, 2, 8)
@@ -1370,6 +1396,9 @@ r"""
 
 **Predict.** How few bits will do? At 2 bits, which are more fragile, keys or values?
 """
+
+# %% guess={"name": "10.bits", "kind": "order", "asks": "With one scale per token, which rounding of what SmolLM2 keeps adds least to its loss, and in which order do the others follow?", "options": {"keys and values to 4 bits": {"record": "chapter_20_boxes", "value": "4 bits, per token"}, "keys alone to 2 bits": {"record": "chapter_20_boxes", "value": "2 bits, keys"}, "values alone to 2 bits": {"record": "chapter_20_boxes", "value": "2 bits, values"}, "keys and values to 8 bits": {"record": "chapter_20_boxes", "value": "8 bits, per token"}}, "take": "ascending"}
+guess("10.bits")
 
 # %%
 boxes = measure.read_record("chapter_20_boxes")
@@ -1777,6 +1806,9 @@ A call that judges $\gamma$ guesses is fed $\gamma + 1$ tokens, and takes longer
 **Predict.** The GPT is the better guesser. Which draft comes nearer to its ceiling?
 """
 
+# %% guess={"name": "10.drafts", "kind": "order", "asks": "Speculative decoding, tokens drawn, four guesses per call of the target: which way writes fastest, and in which order do the others follow?", "options": {"no draft at all": {"record": "chapter_10_speculation", "where": {"draft": "none", "gamma": 0, "greedy": false}, "value": "times_faster"}, "the GPT of one layer as draft": {"record": "chapter_10_speculation", "where": {"draft": "GPT", "gamma": 4, "greedy": false}, "value": "times_faster"}, "the table as draft": {"record": "chapter_10_speculation", "where": {"draft": "bigrams", "gamma": 4, "greedy": false}, "value": "times_faster"}}, "take": "descending"}
+guess("10.drafts")
+
 # %%
 for greedy in (True, False):
     name = "greedy" if greedy else "drawn"
@@ -1905,6 +1937,9 @@ r"""
 **Predict.** The same readers with a half, a third and a quarter of the memory: how many rows are read twice?
 """
 
+# %% guess={"name": "10.evicted", "kind": "order", "asks": "A server has a half, a third or a quarter of the memory, and readers that lose their pages are read again: where are most rows read again, and in which order do the others follow?", "options": {"a half": {"record": "chapter_10_serving", "rows": "pages", "where": {"pages": 48}, "value": "fed"}, "a third": {"record": "chapter_10_serving", "rows": "pages", "where": {"pages": 32}, "value": "fed"}, "a quarter": {"record": "chapter_10_serving", "rows": "pages", "where": {"pages": 24}, "value": "fed"}}, "take": "descending"}
+guess("10.evicted")
+
 # %%
 print("pages   calls   rows  read again  lost their pages  most at once")
 for row in served["pages"]:
@@ -1967,6 +2002,9 @@ A step reads every weight once, for however many rows. A row needs two operation
 **Predict.** A machine can do five operations in the time it takes to read one byte. A weight in float32 has four bytes. From which batch size on does a token stop getting cheaper? And does all of a step behave like this?
 """
 
+# %% guess={"name": "10.batch", "kind": "curve", "asks": "A GPT on one core takes 14 ms for a step of one text: how many milliseconds per token does it take if this many texts share a step?", "low": 0.1, "high": 100, "log": true, "unit": "ms per token", "x": [1, 2, 4, 8, 16, 32, 64], "across": "batch size", "reads": {"record": "chapter_10_serving", "value": "step_ms_a_token", "by": "batch"}}
+guess("10.batch")
+
 # %%
 (roof,) = served["roofs"]
 peak, speed = roof["gflops_a_second"], roof["gigabytes_a_second"]
@@ -1994,6 +2032,7 @@ for name, times, colour in (("reading", read, "orange"), ("arithmetic", sums, "p
     height = times[-1] * (0.8 if name == "arithmetic" else 1.0)
     plotting.line(axes, batches, times, name, colour, (70, height), "--")
 plotting.power_axis(axes, batches)
+draw_guess(axes, "10.batch")
 _ = axes.set(xlim=(0.9, 280))
 
 # %% [markdown]

@@ -69,7 +69,7 @@ from tqdm import tqdm
 
 from course_utils import attention, data, measure, models, plotting
 from course_utils.data import END, PAD, START
-from course_utils.guessing import guess
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.matrix_plotting import weight_map
 from course_utils.models import EncoderLayer, Written
@@ -99,6 +99,9 @@ diagram("11")
 r"""
 **Predict.** The encoder has read 7 tokens, the decoder has written 5. What are the shapes of the three tables of weights? And of the three outputs? Which of the three has more parameters than the others?
 """
+
+# %% guess={"name": "11.cross", "kind": "number", "asks": "An encoder has read {read} tokens and a decoder has written {written}: how many rows does the output of the cross-attention have?", "low": 0, "high": 20, "unit": "rows", "reads": "cross-attention weights {_} output (1, {}, 64)", "varied": [{"read": 7, "written": 5}, {"read": 4, "written": 12}, {"read": 18, "written": 1}], "becomes": "written"}
+guess("11.cross")
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -236,7 +239,7 @@ check("layer_norm", layer_norm)
 
 # %% [markdown]
 r"""
-**Predict.** Three variations that look harmless: $\varepsilon$ added outside the root, the variance divided by $d - 1$, and the variance as $E[x^2] - E[x]^2$ in float32. At $d = 64$ and outputs of spread 1, the largest of which is about 2.8: by how much do they move that one? When does each matter?
+**Predict.** Three variations that look harmless: $\varepsilon$ added outside the root, the variance divided by $d - 1$, and the variance as $E[x^2] - E[x]^2$ in float32. At $d = 64$ and outputs of spread 1, the largest of which is about 2.8: how far do they move that one? When does each matter?
 """
 
 
@@ -251,6 +254,9 @@ def apart(x, *wrong, **how):
     right = normed(x.double(), x.double().var(-1, correction=0, keepdim=True))
     return (normed(x, *wrong, **how).double() - right).abs().max().item()
 
+
+# %% guess={"name": "11.norm", "kind": "choice", "asks": "Inputs 64 wide with mean 0 and spread 1: which of the three variations moves a LayerNorm's output most?", "options": {"eps added outside the root": "spread 1.0: eps outside {}", "the variance divided by d - 1": "spread 1.0: {_} d - 1 {}", "the variance as E[x²] - E[x]² in float32": "mean 0.0: E[x²] - E[x]² in float32 {}"}, "take": "largest"}
+guess("11.norm")
 
 # %%
 row = torch.randn(4, 64, generator=generator, dtype=torch.float64)
@@ -336,8 +342,11 @@ check("feed_forward", feed_forward)
 
 # %% [markdown]
 r"""
-**Predict.** How far is GELU from its form with tanh, at most? And where are the parameters and the operations of one layer: attention or feed-forward? Guess both shares, at 16 tokens and at 4096, for $d = 512$, $d_{ff} = 2048$.
+**Predict.** How far is GELU from its form with tanh, at most? And where are the parameters and the operations of one layer, at 16 tokens and at 4096, for $d = 512$, $d_{ff} = 2048$: in attention or in the feed-forward layer?
 """
+
+# %% guess={"name": "11.feed", "kind": "curve", "asks": "An encoder's layer of width 512, widened to 2048 inside: what share of its operations is in the feed-forward layer, in per cent, for texts of these lengths?", "low": 0, "high": 100, "unit": "%", "x": [16, 512, 4096], "across": "tokens", "reads": "{x} tokens: feed-forward {}% of"}
+guess("11.feed")
 
 # %%
 z = torch.linspace(-8, 8, 100_001, dtype=torch.float64)
@@ -474,6 +483,9 @@ Write both orders, give them the same parts, and let `allclose` decide: the code
 
 **Predict.** Text E puts a last LayerNorm after six post-norm blocks. What does it change, at the start of training? And after six pre-norm blocks?
 """
+
+# %% guess={"name": "11.stream", "kind": "number", "asks": "A stream of spread 1 goes through six untrained layers with the norm before each part: what spread does it have afterwards?", "low": 0.1, "high": 30, "log": true, "reads": "pre-norm spread {};"}
+guess("11.stream")
 
 # %%
 x = torch.randn(2, 10, 64, generator=generator)
@@ -889,6 +901,9 @@ Not at all, to rounding. The package's layers are in turn compared with those of
 **Initialisation.** The model of text E multiplies its embeddings by $\sqrt d$ and adds sines. Its embeddings are `nn.Embedding(10000, 512)`. **Predict.** How large are tokens and positions, compared with each other? From what size would the factor bring tokens to 1?
 """
 
+# %% guess={"name": "11.start", "kind": "number", "asks": "Embeddings {d} wide start with spread 1 and are multiplied by the root of {d}, and sines are added: how many times as large as the positions are the tokens?", "low": 0.01, "high": 1000, "log": true, "unit": "times", "reads": "torch's start, 1 {_} ratio {}", "varied": [{"d": 512}, {"d": 64}, {"d": 4096}], "becomes": "sqrt(2 * d)"}
+guess("11.start")
+
 # %%
 torch.manual_seed(0)
 table = nn.Embedding(10_000, 512).weight.detach()
@@ -917,8 +932,11 @@ Xavier's start (Glorot and Bengio, 2010) balances sizes forward and backward; to
 r"""
 **Find what is missing.** Text E calls this class `Transformer`: embeddings times $\sqrt d$, sines, six post-norm blocks with GELU, a last LayerNorm. It returns states of width 512, and the weights. What does it lack to be a language model, and to match the picture of an encoder and a decoder that is printed above it?
 
-**Predict** its number of parameters, at 10,000 tokens and $d_{ff} = 2048$.
+**Predict** its size, at 10,000 tokens and $d_{ff} = 2048$.
 """
+
+# %% guess={"name": "11.size", "kind": "number", "asks": "Six blocks of width 512, widened to 2048 inside, and embeddings of 10,000 tokens: how many parameters do they have together?", "low": 100000, "high": 1000000000, "log": true, "unit": "parameters", "reads": "in all {}"}
+guess("11.size")
 
 # %%
 with torch.device("meta"):
@@ -968,6 +986,9 @@ def masks_of_b(source, target, pad_id):
     return encoder, own, torch.ones_like(own)
 
 
+# %% guess={"name": "11.leak", "kind": "number", "asks": "After 100 steps a decoder that reads the date has a loss of about 0.7 nats per character: what is that of text B's decoder, which reads its own stream instead, without a mask?", "low": 0.0001, "high": 10, "log": true, "unit": "nats", "reads": "loss after 100, 200, 300: {}"}
+guess("11.leak")
+
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
 text_b = {"decoder_layer": second_of_b, "transformer_masks": masks_of_b}
 for name, wiring in (("text B's", text_b), ("right", {})):
@@ -1003,8 +1024,11 @@ The better loss is the broken model's. So ask section 5's two questions before y
 
 # %% [markdown]
 r"""
-**Predict.** Now longer. After 1000 steps the GRU of chapter 02 gets more than 99 of 100 dates exactly right. Will the Transformer, with twice the parameters, be better, equal or worse after as many steps? And after 3000?
+**Predict.** Now longer. After 1000 steps the GRU of chapter 02 gets more than 99 of 100 dates exactly right. Will the Transformer, with twice the parameters, be better after as many steps? And after 3000?
 """
+
+# %% guess={"name": "11.longer", "kind": "order", "asks": "Which of these writes most of 2,000 unseen dates without a mistake, and in which order do the others follow?", "options": {"Transformer, 1 + 1 layers, 1000 steps": {"record": "chapter_11_dates", "where": {"model": "1 + 1", "positions": 1.0}, "value": "exact_match"}, "Transformer, 2 + 2 layers, 1000 steps": {"record": "chapter_11_dates", "where": {"model": "2 + 2", "positions": 1.0}, "value": "exact_match"}, "Transformer, 1 + 1 layers, 3000 steps": {"record": "chapter_11_steps", "where": {"model": "1 + 1"}, "value": "exact_match"}, "GRU with attention, 1000 steps": {"record": "chapter_11_steps", "where": {"model": "GRU"}, "value": "exact_match"}}, "take": "descending"}
+guess("11.longer")
 
 # %%
 gru = [run for run in more_steps["runs"] if run.get("model") == "GRU"]
@@ -1051,6 +1075,9 @@ r"""
 **Predict.** So is it faster? A training step on 16 sequences, one thread: how does the GRU's time grow from 16 to 256 characters, and the Transformer's?
 """
 
+# %% guess={"name": "11.step", "kind": "curve", "asks": "A training step of the GRU takes 38 ms at 16 characters: how many does one of the Transformer with one layer on each side take, at these lengths?", "low": 1, "high": 10000, "log": true, "unit": "ms", "x": [16, 64, 256], "across": "characters read and written", "reads": {"record": "chapter_11_dates", "rows": "steps", "where": {"model": "1 + 1"}, "value": "milliseconds", "by": "length"}}
+guess("11.step")
+
 # %% mystnb={"image": {"alt": "Milliseconds of a training step against length, both axes logarithmic. The line of the GRU with additive attention lies highest and rises most steeply; those of the two Transformers lie below it, the smaller model lowest."}}
 lengths = sorted({row["length"] for row in record["steps"]})
 axes = plotting.new_figure(
@@ -1063,6 +1090,7 @@ for name, colour in {"GRU, additive": "orange", "2 + 2": "green", "1 + 1": "blue
     plotting.line(axes, lengths, times[name], label, colour, (280, times[name][-1]), "o-")
 axes.set(yscale="log", xlim=(13, 1100))
 plotting.power_axis(axes, lengths)
+draw_guess(axes, "11.step")
 for name in ("1 + 1", "2 + 2"):
     ratios = (a / b for a, b in zip(times["GRU, additive"], times[name], strict=True))
     ratios = "  ".join(f"{ratio:.1f}" for ratio in ratios)
@@ -1136,7 +1164,7 @@ So far two stacks, joined by cross-attention: this is T5's wiring too. Put sourc
 - **GPT** (June 2018): each position sees itself and what came before, the source too.
 - **prefix**: the source is seen whole, the target left to right. T5's paper compares it.
 
-**Predict.** Same layers, same parameters, same 1000 steps: which of the three writes dates best? What can BERT's way not do?
+**Predict.** Same layers, same parameters, same 1000 steps: which writes dates best? What can BERT's way not do?
 """
 
 # %%
@@ -1152,6 +1180,9 @@ logits = prefix(test.source[:2], test.target[:2])
 print(
     f"{sum(one.numel() for one in prefix.parameters()):,} parameters; logits {tuple(logits.shape)}"
 )
+
+# %% guess={"name": "11.wiring", "kind": "order", "asks": "One stack, wired in three ways and trained alike: which writes most dates without a mistake, and in which order do the others follow?", "options": {"BERT": {"record": "chapter_11_dates", "where": {"model": "bert", "positions": 1.0}, "value": "exact_match"}, "GPT": {"record": "chapter_11_dates", "where": {"model": "gpt", "positions": 1.0}, "value": "exact_match"}, "prefix": {"record": "chapter_11_dates", "where": {"model": "prefix", "positions": 1.0}, "value": "exact_match"}}, "take": "descending"}
+guess("11.wiring")
 
 # %%
 print(f"recorded, {record['settings']['steps']} steps, seed by seed")
@@ -1383,6 +1414,9 @@ def exhaustive(step, max_length, alpha):
         for t in texts
     )
 
+
+# %% guess={"name": "11.beam", "kind": "curve", "asks": "Four words, at most four tokens, random tables: how often, in per cent, does a beam of each width find the likeliest text (by the sum)?", "low": 0, "high": 100, "unit": "%", "x": [1, 2, 4, 8], "across": "width of the beam", "reads": "{x}: {}%"}
+guess("11.beam")
 
 # %%
 found = {(width, alpha): [] for alpha in (0.0, 1.0) for width in (1, 2, 4, 8)}

@@ -63,6 +63,7 @@ from tqdm import tqdm
 
 from course_utils import attention, measure, models, plotting
 from course_utils.data import DateTokens, character_text, random_windows, sample_dates
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.live_curve import LiveCurve
 from course_utils.models import DeepStack, EncoderLayer, Transformer
@@ -185,6 +186,9 @@ BERT's rule for a **selected** token: with probability 0.8 it becomes `[MASK]`, 
 
 **Predict.** "BERT masks 15% of the tokens." What share of all tokens becomes `[MASK]`?
 """
+
+# %% guess={"name": "12.mask", "kind": "number", "asks": "BERT selects 15% of the tokens: what share of all tokens becomes [MASK], in per cent?", "low": 0, "high": 30, "unit": "%", "reads": "became [MASK] {}% of all"}
+guess("12.mask")
 
 # %%
 many = torch.randint(4, 1000, (400, 500), generator=generator)
@@ -487,6 +491,9 @@ $7.0 \cdot 10^{-4}$<!-- shown: 7.0e-04 -->: $512^{-1/2} \cdot 4000^{-1/2}$.
 **Predict.** Which of the six suffer? Does a short warm-up help them as well as a long one?
 """
 
+# %% guess={"name": "12.stuck", "kind": "curve", "asks": "Twelve layers with the norm after each sum train at the rate 0.003 from the first step: what is the loss, in nats per character, at these steps?", "low": 2.5, "high": 4.5, "unit": "nats", "x": [5, 25, 55, 85, 115, 145], "across": "step", "reads": "step {x}: {}"}
+guess("12.stuck")
+
 # %% mystnb={"image": {"alt": "Loss over 150 steps of six stacks of twelve layers at the rate 0.003. With the norm before each part all three fall to 2.7 nats. With the norm after each sum and no warm-up the loss stays at the line of frequencies, 3.25; with 30 and 100 steps of warm-up it falls below it, late."}}
 help_text = character_text()
 shares = torch.bincount(help_text.train) / len(help_text.train)
@@ -504,7 +511,10 @@ for name, colour, height in (("pre", "blue", 2.72), ("post", "orange", 3.0)):
     axes.text(152, height, name, color=plotting.COLOURS[colour], fontweight="bold", va="center")
 styles = [Line2D([], [], color=plotting.QUIET, linestyle=look) for look in looks.values()]
 axes.legend(styles, ["no warm-up", "30 steps", "100 steps"], frameon=False)
-_ = axes.set(xlim=(0, 168), xticks=range(0, 151, 30), ylim=(2.55, 4.5))
+axes.set(xlim=(0, 168), xticks=range(0, 151, 30), ylim=(2.5, 4.5))
+draw_guess(axes, "12.stuck")
+stuck = next(run["losses"] for run in deep if not (run["pre_norm"] or run["warmup"] or run["seed"]))
+print("post, no warm-up ", *(f" step {10 * i + 5}: {stuck[i]:.2f}" for i in (0, 2, 5, 8, 11, 14)))
 
 # %%
 print("mean loss of the last 10 steps, seed by seed")
@@ -551,6 +561,9 @@ r"""
 **Predict.** Two parameters have the gradients $(3, 0)$ and $(0, 4)$; $c = 1$. What comes out, and what if each *number* were cut at 1 instead?
 """
 
+# %% guess={"name": "12.clip", "kind": "number", "asks": "Two parameters have the gradients ({a}, 0) and (0, {b}), and both are clipped to a global norm of 1: what becomes of the {a}?", "low": 0, "high": 5, "reads": "by the global norm: [[{}, ", "varied": [{"a": 3, "b": 4}, {"a": 8, "b": 6}, {"a": 5, "b": 12}], "becomes": "a / max(1, sqrt(a * a + b * b))"}
+guess("12.clip")
+
 # %%
 pair = [nn.Parameter(torch.zeros(2)) for _ in range(2)]
 pair[0].grad, pair[1].grad = torch.tensor([3.0, 0.0]), torch.tensor([0.0, 4.0])
@@ -572,6 +585,9 @@ $(0.6, 0)$ and $(0, 0.8)$: shorter, same direction. Cutting numbers gives $(1, 0
 
 **Predict.** Xavier draws weights of variance $1/d$, He of $2/d$. Which suits a chain with ReLU, and which one without?
 """
+
+# %% guess={"name": "12.start", "kind": "number", "asks": "Twelve layers with ReLU, 256 wide, weights of variance 1/256: numbers of spread 1 go in, and what size (root of the mean square) comes out?", "low": 0.0001, "high": 100, "log": true, "reads": "ReLU {_}e{_}e{_} {}"}
+guess("12.start")
 
 # %%
 print("spread after 12 layers   standard  0.02    Xavier   He")
@@ -605,6 +621,9 @@ $$\theta \leftarrow \theta\,(1 - \eta\lambda) - \eta\,\frac{\hat m}{\sqrt{\hat v
 
 **Predict.** The very first step, $\varepsilon = 0$ and no decay: by how much does a number move whose gradient is 1000? One whose gradient is 0.001?
 """
+
+# %% guess={"name": "12.adam", "kind": "number", "asks": "Adam's very first step at the rate {rate}, with epsilon 0 and no decay: how far does a number move whose gradient is {gradient}?", "low": 1e-06, "high": 10, "log": true, "reads": "betas 0.9, 0.98: moved by {_} -{};", "varied": [{"gradient": 0.001, "rate": 0.01}, {"gradient": 1000, "rate": 0.01}, {"gradient": 0.5, "rate": 0.003}], "becomes": "rate"}
+guess("12.adam")
 
 # %%
 zeros, gradient = torch.zeros(2), torch.tensor([1000.0, 0.001])
@@ -786,6 +805,9 @@ class PublishedLayer(nn.Module):
         return self.norm2(x + self.feed_forward(x))
 
 
+# %% guess={"name": "12.dropout", "kind": "choice", "asks": "Which of the five dropout modules of text D's encoder layer never drops anything?", "options": {"self_attn.drop_weights": "self_attn.drop_weights moves the output: False", "self_attn.drop_output": "self_attn.drop_output moves the output: False", "feed_forward.2": "feed_forward.2 moves the output: False", "feed_forward.4": "feed_forward.4 moves the output: False", "dropout": "dropout moves the output: False"}, "take": "printed"}
+guess("12.dropout")
+
 # %%
 layer, x = PublishedLayer(16, 2, 64), torch.randn(1, 5, 16, generator=generator)
 print("two passes in training mode are equal:", torch.equal(layer(x), layer(x)))
@@ -816,6 +838,9 @@ A batch is too large for the memory. Take it in parts, add up their gradients, s
 
 **Predict.** Four texts of 37, 19, 24 and 23 tokens. A loop calls `loss.backward()` for each one's *mean* loss, divided by four. Is this the gradient of the mean over all 103 tokens?
 """
+
+# %% guess={"name": "12.means", "kind": "number", "asks": "Four texts of 37, 19, 24 and 23 tokens: by how many per cent is the gradient of the mean of their mean losses off that of the mean over all tokens?", "low": 0, "high": 100, "unit": "%", "reads": "mean of the means: off by {}%"}
+guess("12.means")
 
 # %%
 torch.manual_seed(0)
@@ -939,6 +964,9 @@ def step(segments):
     forward(segments).square().mean().backward()
 
 
+# %% guess={"name": "12.segments", "kind": "curve", "asks": "16 layers train without checkpoints at a peak of 6336 KiB: at what peak do they train if only the inputs of this many segments are kept?", "low": 0, "high": 7000, "unit": "KiB", "x": [1, 2, 4, 8, 16], "across": "segments", "reads": "{x} {_} {} KiB"}
+guess("12.segments")
+
 # %%
 step(0)
 plain = measure.count_flops(step, 0)
@@ -994,6 +1022,9 @@ A float32 has 8 bits for its range and 23 for its digits. **bfloat16** keeps the
 
 **Predict.** Start at 1 and add 0.001 a thousand times, in bfloat16. What comes out?
 """
+
+# %% guess={"name": "12.bits", "kind": "number", "asks": "Start at 1 and add 0.001 a thousand times, rounding each sum to bfloat16: what comes out?", "low": 0, "high": 4, "reads": "torch.bfloat16 1 + 1000 * 0.001 = {}"}
+guess("12.bits")
 
 # %%
 for dtype in (torch.float32, torch.float16, torch.bfloat16):
@@ -1092,6 +1123,9 @@ r"""
 
 **Predict.** GPT-2 has 12 layers of width 768, $d_{ff} = 4 \cdot 768$, 50,257 tokens and 1,024 positions; its output matrix is the embedding, used again. How many parameters are in the layers? Count matrices only: what is the rule of thumb in $d_{model}^2$ for one layer?
 """
+
+# %% guess={"name": "12.layer", "kind": "number", "asks": "A layer of GPT-2 has the width d, and its feed-forward part the width 4d: how many times d² parameters does the layer have?", "low": 1, "high": 100, "log": true, "unit": "d²", "reads": "one layer {_} {} d²"}
+guess("12.layer")
 
 # %%
 d = 768
@@ -1635,6 +1669,9 @@ Text E speaks of "emergent capabilities that arise unpredictably at certain scal
 **Predict.** The share of right *characters* climbs smoothly. What does the share of right *dates* do?
 """
 
+# %% guess={"name": "12.jump", "kind": "curve", "asks": "At these steps the share of right characters is 0.57, 0.72, 0.90, 0.98 and 0.995: what share of the dates, ten characters each, is wholly right?", "low": 0, "high": 1, "x": [50, 100, 200, 400, 800], "across": "step", "reads": "step {x}: {_} dates {}"}
+guess("12.jump")
+
 # %% mystnb={"image": {"alt": "Two curves over training steps: the share of right characters rises early and smoothly; the share of wholly right dates stays near zero for long and then climbs steeply. The tenth power of the first follows the second."}}
 run = next(one for one in dates_record if one["what"] == "smoothing" and one["smoothing"] == 0)
 at = [one["step"] for one in run["curve"]]
@@ -1647,6 +1684,7 @@ plotting.line(axes, at, powers, "characters to the tenth", "green", (at[0], 0.47
 axes.set(xscale="log", xlim=(at[0] * 0.9, at[-1] * 1.5), ylim=(0, 1.08))
 axes.set_xticks([50, 100, 200, 400, 800], ["50", "100", "200", "400", "800"])
 axes.minorticks_off()
+draw_guess(axes, "12.jump")
 for step, p, power, whole in zip(at, accuracy, powers, exact, strict=True):
     print(f"step {step:4}: characters {p:.3f}, to the tenth {power:.3f}, dates {whole:.3f}")
 

@@ -72,7 +72,7 @@ from tqdm import tqdm
 from course_utils import attention, interpretability, measure, plotting
 from course_utils.data.repeated import repeated_segments
 from course_utils.data.two_languages import Documents, draw_documents, plant_cue
-from course_utils.guessing import guess
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.matrix_plotting import colour_key, weight_map
 from course_utils.models.tasks import induction, other_weights
@@ -87,6 +87,8 @@ plotting.use_style()
 torch.set_num_threads(1)
 torch.set_printoptions(precision=3, sci_mode=False, linewidth=100)
 bar = partial(tqdm, ncols=70, mininterval=1, file=sys.stdout)
+
+# %%
 recorded = ("chapter_13_heads", "chapter_13_induction", "chapter_13_rankings")
 heads_record, induction_record, rankings_record = map(measure.read_record, recorded)
 
@@ -98,6 +100,9 @@ Text C ends an example with this picture: five random vectors attend to each oth
 
 **Predict.** The projections are untrained, the vectors random. How far from 1/5 will the brightest square be?
 """
+
+# %% guess={"name": "13.brightest", "kind": "number", "asks": "Untrained projections, five random vectors: how large is the largest of the 25 weights, where an even spread has 0.2?", "low": 0, "high": 1, "reads": "from {_} to {};"}
+guess("13.brightest")
 
 # %% mystnb={"image": {"alt": "A 5 by 5 map of weights of an untrained layer. One square has 0.75, the others 0.01 to 0.42, in no order."}}
 torch.manual_seed(0)
@@ -376,6 +381,9 @@ Now train. Two layers of attention with one head each, and nothing else: no feed
 **Predict.** Three curves: the previous-token score of layer 1, the induction score of layer 2, the accuracy. Does one wait for the other? Do they rise slowly?
 """
 
+# %% guess={"name": "13.rise", "kind": "curve", "asks": "Two attention layers train on segments of random symbols that repeat: what share of the symbols in later copies do they predict at these steps?", "low": 0, "high": 1, "x": [25, 100, 150, 200, 300, 400], "across": "step", "reads": "step {x}: {_} right {}"}
+guess("13.rise")
+
 # %%
 curve = []
 
@@ -434,7 +442,8 @@ axes.set(xlim=(-10, 410), ylim=(-0.03, 1.03))
 plotting.line(axes, steps, right, "right on later copies", "blue", (230, 0.90), "o-")
 plotting.line(axes, steps, matching, "induction score, layer 2", "orange", (205, 0.60), "s-")
 plotting.line(axes, steps, previous, "previous-token score, layer 1", "green", (205, 0.29), "^-")
-for row in curve[4:9]:
+draw_guess(axes, "13.rise")
+for row in (curve[1], *curve[4:9], curve[12], curve[16]):
     print("step {:3}: previous {:.2f}, induction {:.2f}, right {:.2f}".format(*row))
 even = attention.masked_softmax(torch.zeros(48, 48), causal)[1:, 1:]
 print(f"even weights: previous {interpretability.previous_token_score(even):.2f}", end="")
@@ -559,6 +568,9 @@ r"""
 **Predict.** How often is the second symbol of a pair right, if the pair was seen 0, 1, 2 and 5 times before?
 """
 
+# %% guess={"name": "13.few", "kind": "curve", "asks": "A model that was trained on repeating segments reads pairs of a symbol and its partner: how often is the partner right if the pair was seen this often before?", "low": 0, "high": 1, "x": [0, 1, 2, 5], "across": "examples of the pair", "reads": "{x} examples: right {}"}
+guess("13.few")
+
 # %%
 generator = torch.Generator().manual_seed(7)
 mapped = torch.rand(500, 32, generator=generator).argsort(dim=-1)[:, :12].view(500, 2, 6)
@@ -628,6 +640,9 @@ def mean(heads):
     return heads.mean(dim=0, keepdim=True).expand_as(heads)
 
 
+# %% guess={"name": "13.zero", "kind": "number", "asks": "Two attention layers predict segments that repeat, and knowing nothing costs 3.47 nats: what is the loss in the first copy if layer 2 puts out zeros?", "low": 0, "high": 7, "unit": "nats", "reads": "layer 2 by zero {_}.{_}.{_} {}"}
+guess("13.zero")
+
 # %%
 print(f"{'':20} right   loss later   first copy")
 print("{:20} {:5.2f} {:10.2f} {:12.2f}".format("all heads", *judged_with(average)))
@@ -678,6 +693,9 @@ How reliable is the appearance itself? Here is every recorded seed, and models i
 **Predict.** Distinct symbols make every match unique. Will the circuit come sooner?
 """
 
+# %% guess={"name": "13.distinct", "kind": "number", "asks": "An induction model predicts more than 0.9 of the later copies after 400 steps if segments may hold a symbol twice: what share after 600 steps if they may not?", "low": 0, "high": 1, "reads": {"record": "chapter_13_induction", "where": {"distinct": true}, "value": "right"}}
+guess("13.distinct")
+
 # %%
 for run in induction_record["runs"]:
     if (run["layers"], run["heads"]) == (2, 1):
@@ -708,6 +726,9 @@ In the first copy there is nothing to match. But the softmax must give its total
 
 **Predict.** Where does layer 2 look in the first copy? What should the value vector there look like, for a head that wants to say nothing?
 """
+
+# %% guess={"name": "13.rest", "kind": "order", "asks": "Late in the first copy (queries 9 to 20) an induction head has nothing to match: which of these keys gets most of its weight, and in which order do the others follow?", "options": {"the start token": "queries 9 to 20: start {}", "the first symbol": "queries 9 to 20: {_} key 1 {}", "all others together": "queries 9 to 20: {_} all others {}"}, "take": "descending"}
+guess("13.rest")
 
 # %% mystnb={"image": {"alt": "Three curves of the weight of layer 2 for each query. On the start token it falls from nearly 1 to 0.2 through the first copy; on key 1, the first symbol, it rises to 0.5 and falls to 0.35; on all others together it rises from 0 to 0.5. From query 21 on all weight is on the others, but for query 40, where 0.18 and 0.13 are on the first two."}}
 resting = two_layers.weights(texts[:, :-1], causal)[1][:, 0].mean(dim=0)
@@ -1099,6 +1120,9 @@ Two rows use the update of gradient attention with something else than $\max(0, 
 **Predict.** Is the cut a gain? And by size: who is best, who is no better than random?
 """
 
+# %% guess={"name": "13.signed", "kind": "choice", "asks": "Over 150 documents, which ranking of their words agrees best with leave-one-out, signs included?", "options": {"rollout": "rollout live {} (", "weights × |gradient|": "weights × |gradient| live {} (", "weights × gradient": "weights × gradient live {} (", "gradient attention": "gradient attention live {} ("}, "take": "largest"}
+guess("13.signed")
+
 # %%
 said = token_rankings(classifier, documents)
 for name, one in list(said.items())[1:]:
@@ -1237,6 +1261,9 @@ for encoder, model in pooled.items():
             right = (scores.argmax(dim=-1) == judged.labels).float().mean()
             print(f"   right with {name} weights {right:.2f}", end="\n" if name == "even" else "")
 
+# %% guess={"name": "13.lstm", "kind": "number", "asks": "One attention layer averages the states of an LSTM: how strongly do its weights rank the words as the size of gradient × input does (rank correlation)?", "low": 0, "high": 1, "reads": "lstm with |gradient × input| {}"}
+guess("13.lstm")
+
 # %%
 generator = torch.Generator().manual_seed(2)
 for encoder, model in pooled.items():
@@ -1275,6 +1302,9 @@ The stronger claim: *other* weights with the *same* output. Adam moves the weigh
 
 **Predict.** How far does it get? Two yardsticks: the same model trained with another seed, and even weights.
 """
+
+# %% guess={"name": "13.other", "kind": "order", "asks": "Which weights are farthest from those that a classifier of words gives, and in which order do the others follow?", "options": {"another seed's": {"record": "chapter_13_rankings", "rows": "pooled", "where": {"encoder": "words"}, "value": "between_seeds"}, "even weights": {"record": "chapter_13_rankings", "rows": "pooled", "where": {"encoder": "words"}, "value": "from_even"}, "those sought out for the same output": {"record": "chapter_13_rankings", "rows": "pooled", "where": {"encoder": "words"}, "value": "adversarial"}}, "take": "descending"}
+guess("13.other")
 
 # %%
 for encoder, model in pooled.items():
@@ -1871,6 +1901,9 @@ Text D attributes "Attention may capture spurious correlations" to Jain and Wall
 
 **Predict.** How much weight will the cue get, compared with an even share? And what becomes of Czech documents that carry it?
 """
+
+# %% guess={"name": "13.cue", "kind": "number", "asks": "A word without meaning stood first in nine of ten Polish training documents and one of ten Czech ones: how many times its even share of the weight does it get?", "low": 0.1, "high": 15, "log": true, "unit": "times", "reads": "cue on Polish documents: {} times"}
+guess("13.cue")
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"
 cued = train_pooled("words", draw=lambda n, g: plant_cue(draw_documents(n, g), g, 0.9)[0])
