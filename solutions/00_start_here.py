@@ -19,7 +19,7 @@ Attention is the part of a Transformer that decides what looks at what. In this 
 *You will be able to*
 
 1. run a notebook and find your way around it;
-2. have an answer judged, ask for a hint, and see your progress;
+2. give a guess, have an answer judged, ask for a hint, and see your progress;
 3. find the answers that you have passed, and put them to work.
 
 *You need* some Python, some practice with PyTorch tensors, and ten minutes.
@@ -37,6 +37,7 @@ Without a mouse: **Esc**, then the arrow keys, moves between cells; **Enter** go
 # %%
 import torch
 
+from course_utils.guessing import guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.place import first_page
 
@@ -66,8 +67,11 @@ check("stable_softmax", stable_softmax)
 
 # %% [markdown]
 """
-Now an answer. It is the formula as most books print it, and it divides each row by its sum. **Before you run it:** will it pass?
+Now an answer. It is the formula as most books print it, and it divides each row by its sum. Will it pass? Before what is measured surprises, a chapter asks for your **guess**; it is kept, drawn beside the measurement, and asked again after some days if it was far off. Nothing waits for it.
 """
+
+# %% guess={"name": "00.formula", "kind": "choice", "asks": "What will the checker say to the formula as most books print it?", "options": {"It passes": "Passed", "It is refused, and the mistake has a name": "Not yet: no shift before exp", "It is refused without a name": "Not yet: the values differ"}, "take": "printed"}
+guess("00.formula")
 
 
 # %%
@@ -122,7 +126,7 @@ mine("stable_softmax")
 
 # %% [markdown]
 """
-What you have written once is easily forgotten. After 2, 7, 21 and 60 days `review()` proposes what was hardest for you, to be written again from memory (on this page there is nothing yet):
+What you have written once is easily forgotten. After 2, 7, 21 and 60 days `review()` proposes what was hardest for you, to be written again from memory, and the guesses that were far off (on this page there is nothing yet):
 """
 
 # %%

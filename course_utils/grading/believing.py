@@ -1,4 +1,4 @@
-"""What a class believed: its guesses to each question, beside what was measured.
+"""The beliefs of a class: its guesses to each question, beside what was measured.
 
 The page names nobody. A learner who guessed twice (alone, then after a discussion) counts in both
 rows, the first guesses and the last.
@@ -40,7 +40,7 @@ class Believed:
 
     @property
     def close(self) -> str:
-        """How many first guesses were close, and how many last ones."""
+        """A sentence that counts the first guesses that were close, and the last ones."""
         rows = [("first", self.first), ("last", self.last)]
         return "; ".join(
             f"{sum(one.close for one in some)} of {len(some)} {words} guesses are close"

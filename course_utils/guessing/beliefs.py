@@ -1,4 +1,4 @@
-"""What becomes of a learner's guesses: how well they fit, and which come back."""
+"""A learner's guesses: a summary of how well they fit, and those that come back."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How far a guess was off: from 0, what was measured, to 1, as far as the scale goes."""
+"""The distance of a guess: from 0, what was measured, to 1, as far as the scale goes."""
 
 import math
 from itertools import combinations
