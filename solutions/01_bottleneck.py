@@ -365,7 +365,7 @@ r"""
 **Predict.** After 20 symbols: which one is named best? And how many of the 20?
 """
 
-# %% guess={"name": "01.named", "kind": "choice", "asks": "Twenty symbols have been read: which of them does the readout name right in the most sources?", "take": "largest", "options": {"the first": "20 symbols read: first {}%", "the second": "20 symbols read: {_}second {}%", "the last": "20 symbols read: {_}last {}%"}}
+# %% guess={"name": "01.named", "kind": "choice", "asks": "The fixed-context copier has read twenty symbols: which of them does a linear readout of its state name right most often?", "take": "largest", "options": {"the first": "20 symbols read: first {}%", "the second": "20 symbols read: {_}second {}%", "the last": "20 symbols read: {_}last {}%"}}
 guess("01.named")
 
 # %%
@@ -735,7 +735,7 @@ What was measured, and no more:
 **Predict.** At length 40 the attention models get 94 to 97% of the symbols right<!-- shown: 94% 97% -->. If errors were independent, how many whole sequences would be right? And how many are?
 """
 
-# %% guess={"name": "01.clusters", "kind": "number", "asks": "One of the attention models gets 96% of the symbols right at length 40: what share of its whole sequences is right?", "low": 0, "high": 1, "reads": "seed 2: symbols {_}; whole {}"}
+# %% guess={"name": "01.clusters", "kind": "number", "asks": "A copier with attention gets 96% of the symbols right at length 40: what share of the whole sequences does it get right?", "low": 0, "high": 1, "reads": "seed 2: symbols {_}; whole {}"}
 guess("01.clusters")
 
 # %%
@@ -840,7 +840,7 @@ Attention needs width too: its weights come from states that must tell one place
 **Predict.** Attention of width 16: is it closer to the fixed context of its own width, or to attention of width 64?
 """
 
-# %% guess={"name": "01.narrow", "kind": "number", "asks": "What share of the symbols does attention of width 16 copy right at length 20, in the lowest of three seeds?", "low": 0, "high": 1, "reads": "attention 16: {} to"}
+# %% guess={"name": "01.narrow", "kind": "number", "asks": "Trained on up to 40 symbols: what share of the symbols does a copier with attention of width 16 get right at length 20 (lowest of three seeds)?", "low": 0, "high": 1, "reads": "attention 16: {} to"}
 guess("01.narrow")
 
 # %%
@@ -907,7 +907,7 @@ So an untrained fixed-context model learns next to nothing from the start of a l
 """
 
 
-# %% guess={"name": "01.gradient", "kind": "curve", "asks": "Trained, with the fixed context: which share of the whole pull is on source symbol 1, at each source length?", "low": 0, "high": 0.8, "x": [2, 5, 10, 20, 30, 40, 50], "across": "source length", "reads": "{} at {x}"}
+# %% guess={"name": "01.gradient", "kind": "curve", "asks": "A trained copier with the fixed context: what share of the first output symbol's gradient is on source symbol 1, at each source length?", "low": 0, "high": 0.8, "x": [2, 5, 10, 20, 30, 40, 50], "across": "source length", "reads": "{} at {x}"}
 guess("01.gradient")
 
 
@@ -1020,7 +1020,7 @@ The second pair does the same work, operation for operation. In turn it takes se
 **Predict.** The target is known in advance. Does that spare a decoder any of its steps?
 """
 
-# %% guess={"name": "01.calls", "kind": "choice", "asks": "How often does the decoder with attention run its cell for a known target of 20 symbols and the end mark?", "take": "printed", "options": {"once, for all positions together": "attention the cell ran 1 times", "21 times, one after another": "attention the cell ran 21 times", "441 times, once for each pair": "attention the cell ran 441 times"}}
+# %% guess={"name": "01.calls", "kind": "choice", "asks": "A recurrent decoder with attention is trained on a known target of 20 symbols and the end mark: how often does it run its cell?", "take": "printed", "options": {"once, for all positions together": "attention the cell ran 1 times", "21 times, one after another": "attention the cell ran 21 times", "441 times, once for each pair": "attention the cell ran 441 times"}}
 guess("01.calls")
 
 # %%

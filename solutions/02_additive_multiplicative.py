@@ -731,7 +731,7 @@ Additive reads the month mostly from *l* and *t*. General writes the month's fir
 **Predict.** Is that one odd date, or a habit of the general model? The next cell gives, for each of the ten written characters, the mass on the right field in percent, averaged over the recorded dates of trained languages.
 """
 
-# %% guess={"name": "02.space", "kind": "number", "asks": "When the general model writes the first digit of a month, what percentage of its weight is on the month?", "low": 0, "high": 100, "unit": "%", "reads": "general {_} - {} "}
+# %% guess={"name": "02.space", "kind": "number", "asks": "When the date model with the general score writes the first digit of the month, how much of its weight is on the month?", "low": 0, "high": 100, "unit": "%", "reads": "general {_} - {} "}
 guess("02.space")
 
 # %%
@@ -771,7 +771,7 @@ Each score was trained from three seeds, with everything else the same. All numb
 """
 
 
-# %% guess={"name": "02.scores", "kind": "order", "asks": "In which order are these four, by the share of dates that the lowest of their three seeds gets exactly right?", "take": "ascending", "options": {"dot": "dot {} to", "fixed context": "fixed {} to", "additive": "additive {} to", "general": "general {} to"}}
+# %% guess={"name": "02.scores", "kind": "order", "asks": "In which order are date models with these four, by the share of dates exactly right (lowest of three seeds)?", "take": "ascending", "options": {"dot": "dot {} to", "fixed context": "fixed {} to", "additive": "additive {} to", "general": "general {} to"}}
 guess("02.scores")
 
 
@@ -1167,7 +1167,7 @@ Eight locales were kept from training altogether. Norwegian, Galician, Slovak an
 **Predict.** In which of the eight will fewer than half of the dates come out right? And can attention be in the right place where they do not?
 """
 
-# %% guess={"name": "02.field", "kind": "choice", "asks": "In which of these languages, never seen in training, is the largest share of the attention on the right field?", "take": "largest", "options": {"Basque": "eu_ES {_} {_} {} ", "Georgian": "ka_GE {_} {_} {} ", "Burmese": "my_MM {_} {_} {} "}}
+# %% guess={"name": "02.field", "kind": "choice", "asks": "In which of these languages, none seen in training, does the additive date model put most of its attention on the right field?", "take": "largest", "options": {"Basque": "eu_ES {_} {_} {} ", "Georgian": "ka_GE {_} {_} {} ", "Burmese": "my_MM {_} {_} {} "}}
 guess("02.field")
 
 # %%

@@ -224,7 +224,7 @@ the *general* score of Luong et al. (2015) with a matrix of rank at most $d_k$. 
 **Predict.** For a stream of width 512 and a head of width 64: how many numbers do the two matrices hold, and how many would a full 512×512 matrix?
 """
 
-# %% guess={"name": "03.parameters", "kind": "number", "asks": "How many numbers do the two matrices hold?", "low": 1000, "high": 1000000, "log": true, "reads": "two projections {}"}
+# %% guess={"name": "03.parameters", "kind": "number", "asks": "How many numbers do two projections from width 512 to width 64 hold, one for queries and one for keys?", "low": 1000, "high": 1000000, "log": true, "reads": "two projections {}"}
 guess("03.parameters")
 
 # %%
@@ -888,7 +888,7 @@ r"""
 """
 
 
-# %% guess={"name": "03.jacobian", "kind": "curve", "asks": "Without the scale, how large is the norm of the Jacobian of 64 weights at each width?", "low": 0, "high": 0.4, "x": [4, 16, 64, 256, 1024], "across": "width d_k", "reads": "{x} {_} {_} {_} {_} {} 0.{_} "}
+# %% guess={"name": "03.jacobian", "kind": "curve", "asks": "64 random keys, unit normal vectors, no scale: how large is the norm of the softmax's Jacobian (median) at each width?", "low": 0, "high": 0.4, "x": [4, 16, 64, 256, 1024], "across": "width d_k", "reads": "{x} {_} {_} {_} {_} {} 0.{_} "}
 guess("03.jacobian")
 
 
@@ -1169,7 +1169,7 @@ All runs last 300 steps on Python's own help texts. The **loss** is $-\ln$ of th
 **Predict.** $d_k = 256$. How do the four runs end, on text that they have not seen?
 """
 
-# %% guess={"name": "03.runs", "kind": "order", "asks": "Width 256: in which order are these three by their loss on unseen text (mean of five recorded seeds)?", "take": "ascending", "options": {"small start, no scale": {"record": "chapter_03_scaling", "where": {"learning_rate": 0.01, "start": "gpt", "d_k": 256, "scaled": false}, "value": "validation_loss"}, "unit variance, with the scale": {"record": "chapter_03_scaling", "where": {"learning_rate": 0.01, "start": "unit variance", "d_k": 256, "scaled": true}, "value": "validation_loss"}, "unit variance, no scale": {"record": "chapter_03_scaling", "where": {"learning_rate": 0.01, "start": "unit variance", "d_k": 256, "scaled": false}, "value": "validation_loss"}}}
+# %% guess={"name": "03.runs", "kind": "order", "asks": "Character models of width d_k = 256, learning rate 0.01: in which order are these three by their loss on unseen text (mean of five seeds)?", "take": "ascending", "options": {"small start, no scale": {"record": "chapter_03_scaling", "where": {"learning_rate": 0.01, "start": "gpt", "d_k": 256, "scaled": false}, "value": "validation_loss"}, "unit variance, with the scale": {"record": "chapter_03_scaling", "where": {"learning_rate": 0.01, "start": "unit variance", "d_k": 256, "scaled": true}, "value": "validation_loss"}, "unit variance, no scale": {"record": "chapter_03_scaling", "where": {"learning_rate": 0.01, "start": "unit variance", "d_k": 256, "scaled": false}, "value": "validation_loss"}}}
 guess("03.runs")
 
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines, and the text between Python versions"
@@ -1202,7 +1202,7 @@ One run is an anecdote. A script in the repository (`benchmarks/chapters/ch03/ch
 **Predict.** From which start, and at which widths, does leaving out the scale cost anything? Do larger steps make it better or worse?
 """
 
-# %% guess={"name": "03.extra", "kind": "curve", "asks": "Small start, learning rate 0.003: how much loss does leaving out the scale add at each width?", "low": -0.05, "high": 0.5, "unit": "nats", "x": [16, 64, 256, 1024], "across": "width d_k", "reads": "0.003 gpt {x} {_} {_} {_} {_} {_} {}"}
+# %% guess={"name": "03.extra", "kind": "curve", "asks": "A character model from the small start, learning rate 0.003: how much loss does leaving out the scale add at each width?", "low": -0.05, "high": 0.5, "unit": "nats", "x": [16, 64, 256, 1024], "across": "width d_k", "reads": "0.003 gpt {x} {_} {_} {_} {_} {_} {}"}
 guess("03.extra")
 
 # %%

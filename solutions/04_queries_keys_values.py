@@ -484,7 +484,7 @@ r"""
 **Predict.** What is the order of their losses, and how large is that of *symmetric*? Hint: tomorrow and yesterday are bound to look alike on average, and everything else can be shut out.
 """
 
-# %% guess={"name": "04.ways", "kind": "order", "asks": "In which order do these four ways end, by their loss after training on tomorrow (seed 0)?", "take": "ascending", "options": {"no projections": "no projections {}", "shared": "shared {}", "symmetric": "symmetric {}", "separate": "separate {}"}}
+# %% guess={"name": "04.ways", "kind": "order", "asks": "A head must put each day's weight on the next day: in which order are these ways to score by their loss after training (seed 0)?", "take": "ascending", "options": {"no projections": "no projections {}", "shared": "shared {}", "symmetric": "symmetric {}", "separate": "separate {}"}}
 guess("04.ways")
 
 # %%

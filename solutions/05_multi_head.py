@@ -1114,7 +1114,7 @@ r"""
 **Predict.** Start a model of four heads with all heads *equal*: head 0's columns of $W^Q, W^K, W^V$ and rows of $W^O$, four times. After training, how many questions does it answer?
 """
 
-# %% guess={"name": "05.equal", "kind": "choice", "asks": "Four heads that start equal are trained on the four questions: how many do they answer, at more than 90% of positions?", "take": "printed", "options": {"none": "answered above 90%: 0 of 4", "one": "answered above 90%: 1 of 4", "two": "answered above 90%: 2 of 4", "three": "answered above 90%: 3 of 4", "four": "answered above 90%: 4 of 4"}}
+# %% guess={"name": "05.equal", "kind": "choice", "asks": "The model of four heads starts with four equal heads: how many of its four questions does it answer after training (above 90%)?", "take": "printed", "options": {"none": "answered above 90%: 0 of 4", "one": "answered above 90%: 1 of 4", "two": "answered above 90%: 2 of 4", "three": "answered above 90%: 3 of 4", "four": "answered above 90%: 4 of 4"}}
 guess("05.equal")
 
 # %%

@@ -670,7 +670,7 @@ The causal model of section 2 reads two documents of 16 digits in one row of 32.
 **Predict.** Which equals the loss of the document alone: that under a causal mask, under a document mask, or with positions that start again?
 """
 
-# %% guess={"name": "06.packed", "kind": "number", "asks": "Random digits of the second document, read under a document mask, positions counted on: what is the mean loss, where a blind guess has 2.30 nats?", "low": 1, "high": 20, "log": true, "unit": "nats", "reads": "documents 0.00 {_} {}"}
+# %% guess={"name": "06.packed", "kind": "number", "asks": "The counting model reads the random first row of a second packed document, under a document mask, positions counted on: what is its mean loss, where a blind guess has 2.30 nats?", "low": 1, "high": 20, "log": true, "unit": "nats", "reads": "documents 0.00 {_} {}"}
 guess("06.packed")
 
 # %%

@@ -452,7 +452,7 @@ class PublishedPositions(nn.Module):
 **Predict.** Your test from section 1 is applied to *positions, then attention*. Which answer should a layer with positions give, and which does this one give?
 """
 
-# %% guess={"name": "07.published", "kind": "choice", "asks": "What does the test of equivariance print for the published class of positions, followed by attention?", "take": "printed", "options": {"True, as for attention alone": "with published positions: equivariant True", "False, since positions are added": "with published positions: equivariant False"}}
+# %% guess={"name": "07.published", "kind": "choice", "asks": "Text E's class adds positions to a batch (B, L, d), attention follows: is the whole permutation equivariant, by the test?", "take": "printed", "options": {"yes, like attention alone": "with published positions: equivariant True", "no, since positions were added": "with published positions: equivariant False"}}
 guess("07.published")
 
 # %%
@@ -1129,7 +1129,7 @@ r"""
 """
 
 
-# %% guess={"name": "07.wrong", "kind": "choice", "asks": "Which of these wrong rotations fails the test that token 9 alone equals token 9 of the full pass?", "take": "printed", "options": {"no rotation at all": "identity True True False", "the speed of the first pair for all": "one_frequency True True False", "the opposite direction": "negative_angle True True False", "positions always counted from 0": "positions_ignored True True False"}}
+# %% guess={"name": "07.wrong", "kind": "choice", "asks": "Which of these wrong versions of RoPE fails the test that token 9 alone equals token 9 of the full pass?", "take": "printed", "options": {"no rotation at all": "identity True True False", "the speed of the first pair for all": "one_frequency True True False", "the opposite direction": "negative_angle True True False", "positions always counted from 0": "positions_ignored True True False"}}
 guess("07.wrong")
 
 # %%
