@@ -79,6 +79,7 @@ from course_utils import data, measure, models, plotting
 from course_utils.attention import context_vector as average
 from course_utils.attention import dot_score, stable_softmax
 from course_utils.data import END, FIRST_SYMBOL, PAD, START, repeat_pairs
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import train_seq2seq, write_all
 from course_utils.widgets import length_explorer, overwriting_stepper
@@ -320,8 +321,11 @@ Only the last. Whatever the decoder writes, and however long the source is, it l
 
 **Find the error.** Text C (A to E are listed on the page *What is measured here*) says: "The encoder must compress 50 words … into a 512-dimensional vector. This is fundamentally insufficient".
 
-**Predict.** How many bits do 512 float32 numbers hold, and how many does it take to specify 50 words from a vocabulary of 30,000?
+**Predict.** How many bits do 512 float32 numbers hold? And how many does a sentence of 50 words need?
 """
+
+# %% guess={"name": "01.bits", "kind": "number", "asks": "How many bits does it take to name one of all possible texts of {words} words from a vocabulary of {vocabulary}?", "low": 10, "high": 10000000, "log": true, "unit": "bits", "reads": "50 words of 30,000: {} bits", "varied": [{"words": 50, "vocabulary": 30000}, {"words": 20, "vocabulary": 100000}, {"words": 200, "vocabulary": 50000}, {"words": 10, "vocabulary": 1000}], "becomes": "words * log2(vocabulary)"}
+guess("01.bits")
 
 # %%
 room, sentence = 512 * 32, 50 * math.log2(30_000)
@@ -358,8 +362,11 @@ r"""
 r"""
 **Watch it.** One vector, overwritten with every symbol. Its numbers are those of section 6's model with the fixed context, trained to copy. After each symbol a *linear readout*, fitted on other sources, names all symbols read so far from the 64 numbers alone.
 
-**Predict.** After 20 symbols: which one is named best, the first, one in the middle or the last? And how many of the 20?
+**Predict.** After 20 symbols: which one is named best? And how many of the 20?
 """
+
+# %% guess={"name": "01.named", "kind": "choice", "asks": "The fixed-context copier has read twenty symbols: which of them does a linear readout of its state name right most often?", "take": "largest", "options": {"the first": "20 symbols read: first {}%", "the second": "20 symbols read: {_}second {}%", "the last": "20 symbols read: {_}last {}%"}}
+guess("01.named")
 
 # %%
 overwritten = measure.read_record("chapter_01_overwriting")
@@ -725,8 +732,11 @@ What was measured, and no more:
 - **Eight times the training** (one seed, recorded) moves the collapse to the right, but does not remove it within the lengths tested. A statement like "a fixed context cannot hold 20 symbols" is not supported.
 - **Attention** with the same width and budget keeps at least 0.94 up to 40, and falls to between 0.86 and 0.92 at 50<!-- shown: 0.94 0.86 0.92 -->.
 
-**Predict.** At length 40 the attention models get 94 to 97% of the symbols right<!-- shown: 94% 97% -->. If errors were independent, how many whole sequences would be right?
+**Predict.** At length 40 the attention models get 94 to 97% of the symbols right<!-- shown: 94% 97% -->. If errors were independent, how many whole sequences would be right? And how many are?
 """
+
+# %% guess={"name": "01.clusters", "kind": "number", "asks": "A copier with attention gets 96% of the symbols right at length 40: what share of the whole sequences does it get right?", "low": 0, "high": 1, "reads": "seed 2: symbols {_}; whole {}"}
+guess("01.clusters")
 
 # %%
 whole = recorded("attention", 64, "exact_match")[40]
@@ -827,8 +837,11 @@ At length 10, at about width 64, which gets 0.49<!-- shown: 0.49 -->, just short
 
 Attention needs width too: its weights come from states that must tell one place from another.
 
-**Predict.** Attention of width 16 at length 20: closer to the fixed context of its own width, or to attention of width 64?
+**Predict.** Attention of width 16: is it closer to the fixed context of its own width, or to attention of width 64?
 """
+
+# %% guess={"name": "01.narrow", "kind": "number", "asks": "Trained on up to 40 symbols: what share of the symbols does a copier with attention of width 16 get right at length 20 (lowest of three seeds)?", "low": 0, "high": 1, "reads": "attention 16: {} to"}
+guess("01.narrow")
 
 # %%
 for context in ("fixed", "attention"):
@@ -894,6 +907,10 @@ So an untrained fixed-context model learns next to nothing from the start of a l
 """
 
 
+# %% guess={"name": "01.gradient", "kind": "curve", "asks": "A trained copier with the fixed context: what share of the first output symbol's gradient is on source symbol 1, at each source length?", "low": 0, "high": 0.8, "x": [2, 5, 10, 20, 30, 40, 50], "across": "source length", "reads": "{} at {x}"}
+guess("01.gradient")
+
+
 # %% mystnb={"image": {"alt": "Share of the gradient on the first source symbol against length, before and after training. Before, on a logarithmic axis: attention falls like one over n, the fixed context exponentially, to about 10 to the power of minus 11 at 50. After training: the fixed context stays near 0.21 and attention near 0.43 at length 40."}}
 def pull(context, when, what="share"):
     """Return, for each length, what is recorded of the gradient at symbol 1, one number a seed."""
@@ -915,7 +932,10 @@ for panel, when, places in zip(
     plotting.line(panel, lengths, [1 / n for n in lengths], "1/n", "green", None, ":")
 panels[0].set(yscale="log", ylim=(1e-12, 9))
 panels[1].set(ylim=(0, 0.8))
-_ = panels[1].text(12, 0.13, "1/n", color=plotting.COLOURS["green"], fontweight="bold")
+panels[1].text(12, 0.13, "1/n", color=plotting.COLOURS["green"], fontweight="bold")
+draw_guess(panels[1], "01.gradient")
+trained = zip(pull("fixed", "after"), lengths, strict=True)
+print("fixed, after training:", ", ".join(f"{mean(runs):.2f} at {n}" for runs, n in trained))
 
 # %%
 print("at length 40, after training (mean of three seeds):")
@@ -997,8 +1017,11 @@ The second pair does the same work, operation for operation. In turn it takes se
 """
 **Find the error.** Text C says that attention, in training, "transforms the sequential O(m) decoder steps into a single parallel operation".
 
-**Predict.** How often does each model's decoder run its cell for a target of 20 symbols and the end mark, all known in advance?
+**Predict.** The target is known in advance. Does that spare a decoder any of its steps?
 """
+
+# %% guess={"name": "01.calls", "kind": "choice", "asks": "A recurrent decoder with attention is trained on a known target of 20 symbols and the end mark: how often does it run its cell?", "take": "printed", "options": {"once, for all positions together": "attention the cell ran 1 times", "21 times, one after another": "attention the cell ran 21 times", "441 times, once for each pair": "attention the cell ran 441 times"}}
+guess("01.calls")
 
 # %%
 test = unseen_pairs(20, count=4)

@@ -66,6 +66,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from tqdm import tqdm
 
 from course_utils import attention, data, matrix_plotting, measure, models, plotting
+from course_utils.guessing import guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.widgets import alignment_explorer, look_stepper
 
@@ -395,11 +396,14 @@ r"""
 
 Softmax and average are the same for every score. One thing remains: sources in a batch differ in length, and the shorter ones are filled up with padding. A padded key has a state (often zeros), so it has a score (often 0), so it gets weight.
 
-**Predict.** Three real keys with the scores of section 1, then 1, 5 and 50 padded keys with score 0. What share of the attention goes to padding?
+**Predict.** Three real keys with the scores of section 1, then 1, 5, 20 and 50 padded keys with score 0. How much does the padding take?
 """
 
+# %% guess={"name": "02.padding", "kind": "curve", "asks": "Three real keys have the scores 0.8, 2.1 and 0.5, every padded key has 0: what share of the attention goes to padding?", "low": 0, "high": 1, "x": [1, 5, 20, 50], "across": "padded keys", "reads": "{x} pads: best key {_}, padding {}"}
+guess("02.padding")
+
 # %%
-for pads in (0, 1, 5, 50):
+for pads in (0, 1, 5, 20, 50):
     padded = torch.cat([torch.tensor([0.8, 2.1, 0.5]), torch.zeros(pads)])
     weights = torch.softmax(padded, dim=-1)
     print(f"{pads:2} pads: best key {weights[1]:.3f}, padding {weights[3:].sum():.3f}")
@@ -727,6 +731,9 @@ Additive reads the month mostly from *l* and *t*. General writes the month's fir
 **Predict.** Is that one odd date, or a habit of the general model? The next cell gives, for each of the ten written characters, the mass on the right field in percent, averaged over the recorded dates of trained languages.
 """
 
+# %% guess={"name": "02.space", "kind": "number", "asks": "When the date model with the general score writes the first digit of the month, how much of its weight is on the month?", "low": 0, "high": 100, "unit": "%", "reads": "general {_} - {} "}
+guess("02.space")
+
 # %%
 parts = ["year"] * 4 + [None] + ["month"] * 2 + [None] + ["day"] * 2
 shares = {run["context"]: run["written"] for run in pictures["runs"]}
@@ -762,6 +769,10 @@ Each score was trained from three seeds, with everything else the same. All numb
 
 **Predict.** Dot has no parameters of its own. How accurate will it be, compared with the others? Concat *is* additive: in which columns may the two differ at all?
 """
+
+
+# %% guess={"name": "02.scores", "kind": "order", "asks": "In which order are date models with these four, by the share of dates exactly right (lowest of three seeds)?", "take": "ascending", "options": {"dot": "dot {} to", "fixed context": "fixed {} to", "additive": "additive {} to", "general": "general {} to"}}
+guess("02.scores")
 
 
 # %%
@@ -891,8 +902,12 @@ check("additive_flops", additive_flops)
 r"""
 A formula can be wrong, so a counter watches the matrix products that are really computed. It sees nothing else, so additions and tanh, $2d_a$ for each pair, are subtracted from the formula's total.
 
-**Predict.** $L = S = 50$, $d_q = d_k = 512$, $d_a = 256$. By what factor does projecting once reduce the count? And at 512?
+**Predict.** $d_q = d_k = 512$, $d_a = 256$. What does projecting once save at $L = S = 50$? And at 512?
 """
+
+
+# %% guess={"name": "02.once", "kind": "number", "asks": "{tokens} queries and {tokens} keys of width 512, hidden width 256: how many times fewer operations are needed if each vector is projected once?", "low": 1, "high": 1000, "log": true, "unit": "times", "reads": "{} times fewer; with", "varied": [{"tokens": 50}, {"tokens": 512}, {"tokens": 8}, {"tokens": 2000}], "becomes": "(tokens * 4 * 512 + 4 * tokens) / (4 * 512 + 4 * tokens)"}
+guess("02.once")
 
 
 # %%
@@ -1151,6 +1166,9 @@ Eight locales were kept from training altogether. Norwegian, Galician, Slovak an
 
 **Predict.** In which of the eight will fewer than half of the dates come out right? And can attention be in the right place where they do not?
 """
+
+# %% guess={"name": "02.field", "kind": "choice", "asks": "In which of these languages, none seen in training, does the additive date model put most of its attention on the right field?", "take": "largest", "options": {"Basque": "eu_ES {_} {_} {} ", "Georgian": "ka_GE {_} {_} {} ", "Burmese": "my_MM {_} {_} {} "}}
+guess("02.field")
 
 # %%
 judged = {row["locale"]: row for row in record["by_locale"]}

@@ -63,7 +63,7 @@ from tqdm import tqdm
 
 from course_utils import attention, heatmap, matrix_plotting, measure, plotting
 from course_utils.data import character_text, encode
-from course_utils.guessing import guess
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import next_character_loss, train_character_model
 
@@ -224,7 +224,7 @@ the *general* score of Luong et al. (2015) with a matrix of rank at most $d_k$. 
 **Predict.** For a stream of width 512 and a head of width 64: how many numbers do the two matrices hold, and how many would a full 512×512 matrix?
 """
 
-# %% guess={"name": "03.parameters", "kind": "number", "asks": "How many numbers do the two matrices hold?", "low": 1000, "high": 1000000, "log": true, "reads": "two projections {}"}
+# %% guess={"name": "03.parameters", "kind": "number", "asks": "How many numbers do two projections from width 512 to width 64 hold, one for queries and one for keys?", "low": 1000, "high": 1000000, "log": true, "reads": "two projections {}"}
 guess("03.parameters")
 
 # %%
@@ -416,6 +416,9 @@ A query may have no key at all, as padding does. Implementations differ:
 
 **Predict.** One of three queries sees nothing; the loss ignores its row. Is the gradient of the *values* affected? And that of the keys?
 """
+
+# %% guess={"name": "03.empty", "kind": "choice", "asks": "With the plain softmax, which gradients become nan if a query that sees no key is left out of the loss?", "take": "printed", "options": {"none: the loss ignores that row": "plain {_}keys 0.{_}, values 1.", "those of the keys": "plain {_}keys nan, values 1.", "those of the values": "plain {_}keys 0.{_}, values nan", "both": "plain {_}keys nan, values nan"}}
+guess("03.empty")
 
 # %%
 shapes = [(3, 4), (5, 4), (5, 2)]
@@ -714,6 +717,9 @@ Slope 1, because the variance is $d_k$ itself. The fit gives 0.999 ± 0.003<!-- 
 **Predict**, for $d_k = 64$: the mean and the variance of $q\cdot k$ if $q = k$; if all components of a vector are one and the same number; if each component has mean 1.
 """
 
+# %% guess={"name": "03.same", "kind": "number", "asks": "All {d_k} components of q are one number with mean 0 and variance 1, all of k another: what is the variance of q·k?", "low": 1, "high": 1000000, "log": true, "reads": "all components the same {_} {_} {_} {}", "varied": [{"d_k": 64}, {"d_k": 16}, {"d_k": 128}, {"d_k": 256}], "becomes": "d_k**2"}
+guess("03.same")
+
 # %%
 d_k, pairs = 64, 50_000
 normal = partial(torch.randn, generator=generator)
@@ -882,6 +888,10 @@ r"""
 """
 
 
+# %% guess={"name": "03.jacobian", "kind": "curve", "asks": "64 random keys, unit normal vectors, no scale: how large is the norm of the softmax's Jacobian (median) at each width?", "low": 0, "high": 0.4, "x": [4, 16, 64, 256, 1024], "across": "width d_k", "reads": "{x} {_} {_} {_} {_} {} 0.{_} "}
+guess("03.jacobian")
+
+
 # %%
 def saturation(d_k, scale, num_keys=64, samples=1000):
     """Return mean entropy, mean top weight and median Jacobian norm for random vectors."""
@@ -920,6 +930,7 @@ for index, (panel, top) in enumerate(zip(panels, (4.4, 1.05, 0.38), strict=True)
     line([row[index] for row in unscaled], "without", "orange", (64, 1.3) if first else None, "s--")
     panel.set_ylim(0, top)
 plotting.power_axis(panels[-1], widths)
+draw_guess(panels[-1], "03.jacobian")
 
 # %% [markdown]
 r"""
@@ -1155,8 +1166,11 @@ All runs last 300 steps on Python's own help texts. The **loss** is $-\ln$ of th
 - the scale: $1/\sqrt{d_k}$ or 1;
 - the **start** of the query and key matrices: so that queries and keys have *unit variance*, or GPT's *small start* (`gpt`; standard deviation 0.02, as in GPT-2's code), where all scores begin near 0.
 
-**Predict.** $d_k = 256$. Order the four runs by their loss on text that they have not seen.
+**Predict.** $d_k = 256$. How do the four runs end, on text that they have not seen?
 """
+
+# %% guess={"name": "03.runs", "kind": "order", "asks": "Character models of width d_k = 256, learning rate 0.01: in which order are these three by their loss on unseen text (mean of five seeds)?", "take": "ascending", "options": {"small start, no scale": {"record": "chapter_03_scaling", "where": {"learning_rate": 0.01, "start": "gpt", "d_k": 256, "scaled": false}, "value": "validation_loss"}, "unit variance, with the scale": {"record": "chapter_03_scaling", "where": {"learning_rate": 0.01, "start": "unit variance", "d_k": 256, "scaled": true}, "value": "validation_loss"}, "unit variance, no scale": {"record": "chapter_03_scaling", "where": {"learning_rate": 0.01, "start": "unit variance", "d_k": 256, "scaled": false}, "value": "validation_loss"}}}
+guess("03.runs")
 
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines, and the text between Python versions"
 models, live = {}, {}
@@ -1187,6 +1201,9 @@ One run is an anecdote. A script in the repository (`benchmarks/chapters/ch03/ch
 
 **Predict.** From which start, and at which widths, does leaving out the scale cost anything? Do larger steps make it better or worse?
 """
+
+# %% guess={"name": "03.extra", "kind": "curve", "asks": "A character model from the small start, learning rate 0.003: how much loss does leaving out the scale add at each width?", "low": -0.05, "high": 0.5, "unit": "nats", "x": [16, 64, 256, 1024], "across": "width d_k", "reads": "0.003 gpt {x} {_} {_} {_} {_} {_} {}"}
+guess("03.extra")
 
 # %%
 record = measure.read_record("chapter_03_scaling")
@@ -1239,6 +1256,7 @@ for panel, rate in zip(panels, rates, strict=True):
         star = live[start, False] - live[start, True] if rate == 0.01 else math.nan
         plotting.line(panel, 256, star, "", colour, style="*", markersize=16, mec="white")
 plotting.power_axis(panels[1], widths)
+draw_guess(panels[0], "03.extra")
 
 # %% [markdown]
 r"""
@@ -1421,6 +1439,9 @@ r"""
 
 **Predict.** Section 7 gives $q \cdot k$ a variance of 64 and vectors a length of 8, if entries are independent with variance 1. What are they after training? And what does a scale half or twice as large cost, or $1/d_k$?
 """
+
+# %% guess={"name": "03.variance", "kind": "number", "asks": "SmolLM2 has heads of width 64: what is the variance of q·k within a row, in its median head after training?", "low": 1, "high": 10000, "log": true, "reads": {"record": "chapter_20_boxes", "rows": "scale", "value": "variance"}}
+guess("03.variance")
 
 # %%
 inside = measure.read_record("chapter_20_boxes")["scale"]

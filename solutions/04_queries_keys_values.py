@@ -57,6 +57,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_utils import attention, matrix_plotting, measure, plotting
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.training import descend
 
@@ -137,6 +138,9 @@ Now let the query turn once around.
 **Predict.** Sketch the answer against the angle for T = 1 and for T = 0.02. What happens at 45°, where two keys match equally well?
 """
 
+# %% guess={"name": "04.angles", "kind": "curve", "asks": "East 20 m, north 90 m, west 50 m, south 10 m: what does the soft lookup answer at temperature 1, for each angle of the query?", "low": 0, "high": 100, "unit": "m", "x": [0, 45, 90, 135, 180, 225, 270, 315], "across": "angle of the query (degrees; 0 is east, 90 north)", "reads": "T = 1, {x} degrees: {} m"}
+guess("04.angles")
+
 # %% mystnb={"image": {"alt": "Answer in metres against the query's angle, for three temperatures. At 1 it is a smooth wave between about 25 and 63. At 0.2 it has rounded steps. At 0.02 it is a staircase that jumps halfway between two keys, with a dot on each of the four stored values."}}
 title = "A soft dictionary hardens\nas the temperature falls"
 axes = plotting.new_figure(title, "angle of the query (degrees)", "answer (metres)")
@@ -150,7 +154,11 @@ for temperature, (colour, at, style) in styles.items():
     curve = attention.soft_lookup(direction(angles), keys, values, temperature)[:, 0]
     plotting.line(axes, angles, curve, f"T = {temperature:g}", colour, at, style)
 axes.plot([0, 90, 180, 270], values[:, 0], "o", color=plotting.INK)
-_ = axes.set_xticks([0, 90, 180, 270], ["0\neast", "90\nnorth", "180\nwest", "270\nsouth"])
+axes.set_xticks([0, 90, 180, 270], ["0\neast", "90\nnorth", "180\nwest", "270\nsouth"])
+draw_guess(axes, "04.angles")
+for angle in range(0, 316, 45):
+    height = attention.soft_lookup(direction([angle]), keys, values, 1.0).item()
+    print(f"T = 1, {angle} degrees: {height:.1f} m")
 
 # %% [markdown]
 r"""
@@ -384,8 +392,11 @@ r"""
 
 Why not compare the inputs themselves, $x_i\cdot x_j$? Two things go wrong. The first shows in random data.
 
-**Predict.** 32 random tokens of width 64, scores scaled. How much of its weight does a token give to *itself* with no projections, with one shared matrix $W_Q = W_K$, and with two?
+**Predict.** How much of its weight does a token give to *itself* with no projections, with one shared matrix $W_Q = W_K$, and with two?
 """
+
+# %% guess={"name": "04.itself", "kind": "number", "asks": "32 random tokens of width 64, one random matrix for queries and keys, scores scaled: what weight does a token give to itself, on average?", "low": 0, "high": 1, "reads": "W_Q = W_K {_} {_} {}"}
+guess("04.itself")
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -470,8 +481,11 @@ def learn_tomorrow(way, d_k=16, seed=0):
 
 # %% [markdown]
 r"""
-**Predict.** Put the five in the order of their loss, and give the loss of *symmetric* as a number. Hint: tomorrow and yesterday are bound to look alike on average, and everything else can be shut out.
+**Predict.** What is the order of their losses, and how large is that of *symmetric*? Hint: tomorrow and yesterday are bound to look alike on average, and everything else can be shut out.
 """
+
+# %% guess={"name": "04.ways", "kind": "order", "asks": "A head must put each day's weight on the next day: in which order are these ways to score by their loss after training (seed 0)?", "take": "ascending", "options": {"no projections": "no projections {}", "shared": "shared {}", "symmetric": "symmetric {}", "separate": "separate {}"}}
+guess("04.ways")
 
 # %%
 learned = {}
@@ -596,8 +610,11 @@ The antisymmetric part: it changes sign with the direction, so it holds the whol
 
 **Rank.** $M$ is $d_{model}\times d_{model}$, yet a product through width $d_k$ has rank at most $d_k$.
 
-**Predict.** How narrow may the head be and still learn *tomorrow* for all seven days: 1, 2, 4 or 7?
+**Predict.** How narrow may the head be?
 """
+
+# %% guess={"name": "04.narrow", "kind": "choice", "asks": "What is the smallest width of queries and keys with which a head learns tomorrow for all seven days, in all five seeds?", "take": "printed", "options": {"1": "1 1 [7, 7, 7, 7, 7]", "2": "1 1 [2, {_} 2 2 [7, 7, 7, 7, 7]", "4": "2 2 [2, {_} 4 4 [7, 7, 7, 7, 7]", "7": "4 4 [2, {_} 7 7 [7, 7, 7, 7, 7]"}}
+guess("04.narrow")
 
 # %%
 print("d_k   rank   days right (of 7), five seeds")
@@ -946,8 +963,12 @@ None: all three hold, 19.4% of 109,482,240<!-- shown: 19.4 109,482,240 -->, bias
 
 **Find the error.** Text C goes on: the projections cost $6nd^2$ operations, 1.8 billion at $n = 512$, "only about 20% of the total attention computation"; scores and output "dominate for longer sequences".
 
-**Predict.** Attention of a layer: three projections, $QK^\top$, weights times values, output projection. What share do the three projections have at 512 tokens?
+**Predict.** Attention of a layer: three projections, $QK^\top$, weights times values, output projection. How much of it are the three projections at 512 tokens?
 """
+
+
+# %% guess={"name": "04.share", "kind": "number", "asks": "{tokens} tokens, width 768: what percentage of attention's operations go into the projections to queries, keys and values?", "low": 0, "high": 100, "unit": "%", "reads": "of the layer {}% of attention", "varied": [{"tokens": 512}, {"tokens": 2048}, {"tokens": 128}, {"tokens": 8192}], "becomes": "100 * 6 * 768 / (8 * 768 + 4 * tokens)"}
+guess("04.share")
 
 
 # %%
@@ -988,6 +1009,9 @@ r"""
 **Predict.** $QK^\top$ and $AV$ cost $4n^2d$, the three projections $6nd^2$, and the rest of the layer, projections included, $24nd^2$. At what length do the two products overtake the projections, and at what length the whole rest?
 """
 
+# %% guess={"name": "04.quadratic", "kind": "curve", "asks": "Of all operations of a layer of width 768, what percentage do QKᵀ and AV take at each number of tokens?", "low": 0, "high": 100, "unit": "%", "x": [128, 512, 2048, 4096, 8192, 16384], "across": "tokens n", "reads": "{x} Q, K, V {_} QKᵀ and AV {}%"}
+guess("04.quadratic")
+
 # %% mystnb={"image": {"alt": "Share of a layer's operations against the number of tokens, 128 to 16,384. Feed-forward falls from 65 to 15 percent, the three projections from 24 to 5, while QKᵀ and AV rise from 3 to 78. Dashed lines mark 1,152 tokens, where they cross the projections, and 4,608, where they reach one half of the layer.<!-- shown: 65 15 24 5 3 78 -->"}}
 lengths = [128 * 2**i for i in range(8)]
 shares = []
@@ -995,15 +1019,17 @@ for n in lengths:
     counts = layer_flops(n)
     shares.append({name: count / sum(counts.values()) for name, count in counts.items()})
 title = "Attention's own products pass the projections\nat 1.5 d tokens, half of the layer at 6 d"
-axes = plotting.new_figure(title, "tokens n (d = 768)", "share of a layer's\noperations")
+axes = plotting.new_figure(title, "tokens n (d = 768)", "% of a layer's\noperations")
 plotting.power_axis(axes, lengths[::2])
 colours = {"feed-forward": "green", "Q, K, V": "blue", "QKᵀ and AV": "orange"}
-for name, at in zip(colours, ((135, 0.71), (135, 0.31), (1230, 0.68)), strict=True):
-    plotting.line(axes, lengths, [share[name] for share in shares], name, colours[name], at, "o-")
+for name, at in zip(colours, ((135, 71), (135, 31), (1230, 68)), strict=True):
+    percent = [100 * share[name] for share in shares]
+    plotting.line(axes, lengths, percent, name, colours[name], at, "o-")
 for n, name in ((1152, "1.5 d"), (4608, "6 d")):
     axes.axvline(n, color=plotting.QUIET, linewidth=1, linestyle="--")
-    axes.text(n * 1.05, 0.02, name, color=plotting.QUIET)
-axes.axhline(0.5, color=plotting.QUIET, linewidth=1, linestyle=":")
+    axes.text(n * 1.05, 2, name, color=plotting.QUIET)
+axes.axhline(50, color=plotting.QUIET, linewidth=1, linestyle=":")
+draw_guess(axes, "04.quadratic")
 for n, share in zip(lengths, shares, strict=True):
     print(f"{n:6}", "  ".join(f"{name} {part:.0%}" for name, part in share.items()))
 

@@ -62,6 +62,7 @@ from torch.utils.benchmark import Timer
 from tqdm import tqdm
 
 from course_utils import attention, matrix_plotting, measure, plotting
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.training import descend
 from course_utils.widgets import head_grid
@@ -357,8 +358,11 @@ def mha_fused(x, W_qkv, W_o, num_heads):
 
 # %% [markdown]
 """
-**Predict.** In float64, how far apart are the three? And which wrong version below is close to them: the split by `view` alone, the scale of the whole width, or no $W^O$?
+**Predict.** In float64, how far apart are the three? And does one of the wrong versions below come close to them?
 """
+
+# %% guess={"name": "05.closest", "kind": "choice", "asks": "Which wrong version of multi-head attention comes closest to the right output?", "take": "smallest", "options": {"the split by view alone": "view alone off by {}%", "the scale of the whole width": "scale of the whole width off by {}%", "no output projection": "no W_o off by {}%"}}
+guess("05.closest")
 
 # %%
 x = torch.randn(2, 5, 12, generator=generator, dtype=torch.float64)
@@ -421,6 +425,9 @@ The scores are $(B, H, L, S)$. A mask broadcasts to them, and shapes line up fro
 
 **Predict.** Someone has a mask for each of 3 sequences, shape (3, L, S), and a layer of 2 heads. What happens? And with 3 heads?
 """
+
+# %% guess={"name": "05.mask", "kind": "choice", "asks": "Masks for 3 sequences, of shape (3, L, S), go to a layer of 3 heads: what happens?", "take": "printed", "options": {"each sequence gets its own mask": "3 heads: no error; as meant? True", "each head gets the mask of one sequence": "3 heads: no error; as meant? False", "an error": "3 heads: attn_mask must"}}
+guess("05.mask")
 
 # %%
 B, L, S, d_model = 3, 4, 4, 12
@@ -536,6 +543,9 @@ They agree, all three. Without `average_attn_weights=False` theirs would return 
 **Predict.** Now query 2 has no visible key. What does PyTorch's module return for it? Does it depend on whether you ask for the weights?
 """
 
+# %% guess={"name": "05.empty", "kind": "choice", "asks": "When does nn.MultiheadAttention return numbers for a query without a visible key, in self-attention with 4 heads?", "take": "printed", "options": {"always": "need_weights=True : row 2 is numbers", "never": "training=True need_weights=False: row 2 is nan", "whenever the weights are not asked for": "training=False need_weights=False: row 2 is numbers", "only in training, without the weights": "training=True need_weights=False: row 2 is numbers theirs, training=False need_weights=True : row 2 is nan theirs, training=False need_weights=False: row 2 is nan"}}
+guess("05.empty")
+
 # %%
 for_all[2] = False
 out = ours(x, context, attn_mask=for_all)
@@ -588,8 +598,11 @@ Dropout also differs between the texts: on the weights (A, B and E), or on weigh
 r"""
 ## 6. What it costs
 
-**Predict.** A layer of width 512 with biases. How many parameters does it have with 1 head, with 8, with 16? How many operations for 100 positions?
+**Predict.** A layer of width 512 with biases and 1, 8 or 16 heads. How do its parameters grow with the heads, and how its operations?
 """
+
+# %% guess={"name": "05.parameters", "kind": "number", "asks": "How many parameters does an attention layer of width {width} with biases have, if it has {heads} heads?", "low": 100000, "high": 100000000, "log": true, "reads": "16 32 {_} {} ", "varied": [{"width": 512, "heads": 16}, {"width": 256, "heads": 8}, {"width": 1024, "heads": 1}, {"width": 768, "heads": 12}], "becomes": "4 * (width * width + width)"}
+guess("05.parameters")
 
 # %%
 print("heads   d_k   width 64   width 512, biases   operations, width 512, 100 positions")
@@ -712,8 +725,11 @@ Every matrix is a sum of matrices of rank 1, each with a size $\sigma_1 \ge \sig
 
 # %% [markdown]
 """
-**Predict.** What relative error has rank 8 for a random matrix: 10%, 40% or 80%? And is every *pattern of attention* as hard as a random matrix?
+**Predict.** How much of a random matrix does a narrow head miss? And is every *pattern of attention* as hard as a random matrix?
 """
+
+# %% guess={"name": "05.rank", "kind": "curve", "asks": "A random 64×64 matrix is approximated by the best matrix of a lower rank: how large is the relative error (Frobenius norm)?", "low": 0, "high": 1, "x": [2, 8, 16, 32, 48], "across": "rank", "reads": "{} at rank {x}"}
+guess("05.rank")
 
 # %%
 wanted = torch.randn(64, 64, generator=generator, dtype=torch.float64)
@@ -723,11 +739,11 @@ angle = torch.arange(64, dtype=torch.float64) * (2 * math.pi / 64)
 circle = torch.stack([angle.cos(), angle.sin()], dim=-1)  # width 2: a point of a circle
 turned = circle.roll(1, dims=0)  # position i asks for the point of position i - 1
 sharp = attention.attention_weights(60 * turned, 60 * circle)
-print(f"relative error of rank 8 for a random matrix: {missed[8]:.0%}")
+print("relative error:", ", ".join(f"{missed[r]:.2f} at rank {r}" for r in (2, 8, 16, 32, 48)))
 on_previous = sharp.diagonal(offset=-1).min().item()
 print(f"a head of width 2 puts at least {on_previous:.3f} on the previous of 64 positions")
 
-# %% mystnb={"image": {"alt": "Relative error of the best matrix of a given rank for a random 64 by 64 matrix: 100 percent at rank 0, falling smoothly to 0 at rank 64, with about 78 percent at rank 8.<!-- shown: 78 -->"}}
+# %% mystnb={"image": {"alt": "Relative error of the best matrix of a given rank for a random 64 by 64 matrix: 100 percent at rank 0, falling smoothly to 0 at rank 64, with about 78 percent at rank 8.<!-- shown: 78% -->"}}
 axes = plotting.new_figure(
     "Heads of width 8 miss most of a random\n64×64 matrix of scores, however trained",
     "rank = width d_k of the head",
@@ -740,13 +756,14 @@ for num_heads in (16, 8, 4, 2):
     axes.text(
         width + 1.2, missed[width] + 0.03, f"{num_heads} heads", color=plotting.COLOURS["orange"]
     )
-_ = axes.set(ylim=(0, 1.05), xticks=range(0, 65, 8))
+axes.set(ylim=(0, 1.05), xticks=range(0, 65, 8))
+draw_guess(axes, "05.rank")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-78%<!-- shown: 78 -->. A random matrix is the hardest case, though. "The previous position" needs width 2 only: put the positions on a circle, and let each ask for the point one step back; the softmax makes a soft preference as sharp as the vectors are long. Rank limits how many unrelated wishes one head can hold, not how sharp a simple one is. So neither "many heads" nor "wide heads" wins by itself: published models settle near widths of 64 to 128.
+78%<!-- shown: 78% -->. A random matrix is the hardest case, though. "The previous position" needs width 2 only: put the positions on a circle, and let each ask for the point one step back; the softmax makes a soft preference as sharp as the vectors are long. Rank limits how many unrelated wishes one head can hold, not how sharp a simple one is. So neither "many heads" nor "wide heads" wins by itself: published models settle near widths of 64 to 128.
 
 </details>
 """
@@ -1097,6 +1114,9 @@ r"""
 **Predict.** Start a model of four heads with all heads *equal*: head 0's columns of $W^Q, W^K, W^V$ and rows of $W^O$, four times. After training, how many questions does it answer?
 """
 
+# %% guess={"name": "05.equal", "kind": "choice", "asks": "The model of four heads starts with four equal heads: how many of its four questions does it answer after training (above 90%)?", "take": "printed", "options": {"none": "answered above 90%: 0 of 4", "one": "answered above 90%: 1 of 4", "two": "answered above 90%: 2 of 4", "three": "answered above 90%: 3 of 4", "four": "answered above 90%: 4 of 4"}}
+guess("05.equal")
+
 # %%
 clones = new_model(4, 0)
 with torch.no_grad():
@@ -1185,6 +1205,9 @@ r"""
 
 **Predict.** One pattern per layer, in all 30: does the model still write? Only in layer 17? And one head at a time, drawn at random in each layer: how many of the 30 are missed?
 """
+
+# %% guess={"name": "05.together", "kind": "number", "asks": "SmolLM2: one random head of each of the 30 layers, each alone set to 0, adds 0.55 nats in sum; how many nats do all 30 together add (mean of three texts)?", "low": 0.05, "high": 50, "log": true, "unit": "nats", "reads": {"record": "chapter_20_boxes", "rows": "heads", "value": "a random head of each layer"}}
+guess("05.together")
 
 # %%
 inside = measure.read_record("chapter_20_boxes")["heads"]

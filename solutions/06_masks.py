@@ -66,6 +66,7 @@ from tqdm import tqdm
 
 from course_utils import attention, matrix_plotting, measure, plotting
 from course_utils.data import character_text, decode, random_windows
+from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import SmallTransformer
 from course_utils.models.training import descend
@@ -189,8 +190,11 @@ digit_models = {offset: trained(random_digits, 16, offset, steps=200) for offset
 
 # %% [markdown]
 """
-**Predict.** The training loss with the diagonal one too high: 2.303, a little less, or near 0? And the honest loss of that model: below 2.303, equal, or above?
+**Predict.** The training loss with the diagonal one too high: 2.303, a little less, or near 0? And what is the honest loss of that model?
 """
+
+# %% guess={"name": "06.honest", "kind": "number", "asks": "Random digits, where a blind guess has a loss of 2.30 nats: what is the honest loss of the model trained with the diagonal one too high?", "low": 0.1, "high": 20, "log": true, "unit": "nats", "reads": "offset 1: {_}, honest {}"}
+guess("06.honest")
 
 # %%
 fresh = random_digits(256, 17, torch.Generator().manual_seed(1))
@@ -341,6 +345,9 @@ When a model writes, the keys of earlier tokens are kept (chapter 10) and only t
 
 **Predict.** Two new tokens, five keys. Write both tables: offset 0, and offset $S - L = 3$. Which of them is SDPA's `is_causal=True`?
 """
+
+# %% guess={"name": "06.causal", "kind": "choice", "asks": "Two new tokens, five keys, all scores equal: how many keys does the second one see under SDPA's is_causal=True?", "take": "printed", "options": {"one": "SDPA, is_causal=True tensor([[{_}], [1.00", "two": "SDPA, is_causal=True tensor([[{_}], [0.50", "four": "SDPA, is_causal=True tensor([[{_}], [0.25", "all five": "SDPA, is_causal=True tensor([[{_}], [0.20"}}
+guess("06.causal")
 
 # %%
 L, S = 2, 5
@@ -660,8 +667,11 @@ r"""
 
 The causal model of section 2 reads two documents of 16 digits in one row of 32. The first eight digits of the second are random again: nobody can predict them with a mean loss below $\ln 10 = 2.30$. The model has a learned vector for each of 32 places; in a copy of it the places of the second document get the vectors of the first 16 again.
 
-**Predict.** The loss on those digits: under a causal mask, under a document mask, and with positions that start again? Which of them equals the loss of the document alone?
+**Predict.** Which equals the loss of the document alone: that under a causal mask, under a document mask, or with positions that start again?
 """
+
+# %% guess={"name": "06.packed", "kind": "number", "asks": "The counting model reads the random first row of a second packed document, under a document mask, positions counted on: what is its mean loss, where a blind guess has 2.30 nats?", "low": 1, "high": 20, "log": true, "unit": "nats", "reads": "documents 0.00 {_} {}"}
+guess("06.packed")
 
 # %%
 generator = torch.Generator().manual_seed(6)
@@ -826,6 +836,9 @@ r"""
 Booleans have one advantage: they cannot be mistaken for numbers to add. **Predict.** A float mask of ones and zeros, "1 = may look", is handed to SDPA. What happens? And an integer one?
 """
 
+# %% guess={"name": "06.ones", "kind": "number", "asks": "Four keys with equal scores, a float mask of 1, 1, 0, 0 for SDPA: what weight does each key marked 0 get?", "low": 0, "high": 0.5, "reads": "ones and zeros tensor([{_}, {_}, {}, "}
+guess("06.ones")
+
 # %%
 mask = torch.tensor([[True, True, False, False]])
 query, key, value = torch.zeros(1, 1, 8), torch.zeros(1, 4, 8), torch.eye(4)[None]
@@ -855,6 +868,10 @@ Six ways to hide a score. Where a query sees at least one key they agree, if the
 
 **Predict.** For each way: zeros, a quarter for each key, `nan`, or an error? Which ways change in float16?
 """
+
+
+# %% guess={"name": "06.added", "kind": "choice", "asks": "In float16, -1e9 is added to all four scores of a row that sees no key: what are its weights?", "take": "printed", "options": {"zeros": "add -1e9 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.00 0.00 0.00 0.00", "a quarter each": "add -1e9 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25", "nan": "add -1e9 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25 nan", "none: an error": "add -1e9 0.25 0.25 0.25 0.25 0.25 0.25 0.25 0.25 error"}}
+guess("06.added")
 
 
 # %%
@@ -1020,6 +1037,10 @@ Ten positions, two attention layers without any safeguard ($-\infty$, plain soft
 
 **Predict.** Which of the ten outputs are `nan` after the first layer? And after the second: only row 4, rows 4 to 9, or all?
 """
+
+
+# %% guess={"name": "06.nan", "kind": "choice", "asks": "Row 4 of 10 sees no key in layer 1, unguarded; both layers are causal otherwise: which outputs of layer 2 are nan?", "take": "printed", "options": {"only row 4": "unguarded rows that are nan: {_}, layer 2 1 guarded", "rows 4 to 9": "unguarded rows that are nan: {_}, layer 2 6 guarded", "all ten": "unguarded rows that are nan: {_}, layer 2 10 guarded", "none": "unguarded rows that are nan: {_}, layer 2 0 guarded"}}
+guess("06.nan")
 
 
 # %%
@@ -1442,6 +1463,10 @@ A rule alone saves nothing either. What saves is a **BlockMask**: for each block
 """
 
 
+# %% guess={"name": "06.blocks", "kind": "number", "asks": "{tokens} tokens in blocks of 128: how many pairs of blocks does a BlockMask list for a causal window of 128 keys?", "low": 1, "high": 10000, "log": true, "reads": "window {} 0", "varied": [{"tokens": 1024}, {"tokens": 4096}, {"tokens": 512}, {"tokens": 16384}], "becomes": "2 * tokens / 128 - 1"}
+guess("06.blocks")
+
+
 # %%
 def window_128(batch, head, query, key):
     """The last 128 keys, the query's own among them."""
@@ -1704,6 +1729,9 @@ with $c = 50$ in attention and $c = 30$ for the final logits. The report states 
 **Predict.** 64 random scores with a spread (standard deviation) of 50. What does a cap of 50 do to the largest weight? And does the gradient that reaches the scores grow, since the softmax is less saturated?
 """
 
+# %% guess={"name": "06.cap", "kind": "curve", "asks": "64 random scores under a cap of 50, a random key as target: how large is the gradient's norm at the scores, for each spread?", "low": 0, "high": 1.6, "x": [1, 10, 50, 200], "across": "spread (standard deviation) of the scores", "reads": "{} at spread {x}"}
+guess("06.cap")
+
 # %%
 scores = torch.randn(500, 64, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 target = torch.randint(64, (500,), generator=torch.Generator().manual_seed(1))
@@ -1727,6 +1755,10 @@ for number, measured in enumerate(("top weight", "entropy", "gradient norm")):
     for cap, rows in found.items():
         label = f"{measured}, {'no cap' if cap is None else f'cap {cap:.0f}'}"
         print(f"{label:22}" + "".join(f"{row[number]:8.2f}" for row in rows))
+cap50 = (
+    f"{row[2]:.2f} at spread {spread}" for spread, row in zip(spreads, found[50.0], strict=True)
+)
+print("gradient norm under a cap of 50:", ", ".join(cap50))
 
 # %% mystnb={"image": {"alt": "Left: three curves of the score after the cap against the score before it, from -200 to 200. Without a cap a straight line; with 50 and 20 the curves leave the line and level off at 50 and 20. Right: the gradient norm against the spread of the scores from 1 to 200. Without a cap it rises from 1.0 to 1.4; with a cap of 50 it falls to 0.2, with 20 to below 0.1."}}
 figure, (left, right) = plt.subplots(1, 2, figsize=(plotting.WIDTH, 3.2))
@@ -1743,9 +1775,10 @@ for cap, (name, colour, at, there, style) in looks.items():
     plotting.line(left, before, after, name, colour, at, style)
     plotting.line(right, many, torch.tensor(slopes), name, colour, there, style)
 left.set(xlabel="score before the cap", ylabel="score after it", ylim=(-110, 110))
-_ = right.set(
+right.set(
     xlabel="spread of the scores", ylabel="gradient at the scores", xscale="log", ylim=(0, 1.6)
 )
+draw_guess(right, "06.cap")
 
 # %% [markdown]
 r"""

@@ -60,6 +60,7 @@ from tqdm import tqdm
 
 from course_utils import attention, matrix_plotting, measure, models, plotting, positions
 from course_utils.data import character_text
+from course_utils.guessing import guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models.gpt.named_schemes import TRAINED
 from course_utils.widgets import extrapolation_explorer
@@ -139,6 +140,9 @@ r"""
 3. cross-attention from a fixed query, where keys and values are shuffled
 4. self-attention with a causal mask
 """
+
+# %% guess={"name": "07.causal", "kind": "choice", "asks": "The tokens are shuffled: what happens to the output of self-attention with a causal mask?", "take": "printed", "options": {"nothing (invariant)": "self-attention, causal mask invariant", "its rows are shuffled alike (equivariant)": "self-attention, causal mask equivariant", "neither": "self-attention, causal mask neither"}}
+guess("07.causal")
 
 # %%
 causal = attention.causal_mask(6, 6)
@@ -302,8 +306,11 @@ $$\mathrm{pe}[p]\cdot\mathrm{pe}[p+\Delta] = \sum_i \big(\sin p\omega_i \sin (p+
 
 </details>
 
-**Predict.** Published texts name three properties: every position is unique, neighbours are alike, and any length can be encoded. At width 512, how similar (by cosine) are neighbours, and positions 10, 100 and 1000 apart? After how many positions does the slowest pair return to its start?
+**Predict.** Published texts name three properties: every position is unique, neighbours are alike, and any length can be encoded. At width 512, how alike are neighbours, and distant positions? After how many positions does the slowest pair return to its start?
 """
+
+# %% guess={"name": "07.cosine", "kind": "curve", "asks": "Sines and cosines of width 512: how large is the cosine between the rows of two positions, by how far apart they are?", "low": 0, "high": 1, "x": [1, 10, 100, 1000], "across": "positions apart", "reads": "{x} apart: cosine {}"}
+guess("07.cosine")
 
 # %%
 wide = positions.sinusoidal_encoding(3000, 512)
@@ -444,6 +451,9 @@ class PublishedPositions(nn.Module):
 """
 **Predict.** Your test from section 1 is applied to *positions, then attention*. Which answer should a layer with positions give, and which does this one give?
 """
+
+# %% guess={"name": "07.published", "kind": "choice", "asks": "Text E's class adds positions to a batch (B, L, d), attention follows: is the whole permutation equivariant, by the test?", "take": "printed", "options": {"yes, like attention alone": "with published positions: equivariant True", "no, since positions were added": "with published positions: equivariant False"}}
+guess("07.published")
 
 # %%
 torch.manual_seed(0)
@@ -688,6 +698,9 @@ r"""
 
 **Predict.** A straightforward implementation is `table[number]`: a vector for each pair. What does it cost in memory for 1024 tokens and $d_k = 64$?
 """
+
+# %% guess={"name": "07.pairs", "kind": "number", "asks": "How many MiB does one float32 vector for each pair of {tokens} tokens take, if vectors have width {width}?", "low": 0.01, "high": 100000, "log": true, "unit": "MiB", "reads": "gathered at 1,024 tokens: {} MiB", "varied": [{"tokens": 1024, "width": 64}, {"tokens": 4096, "width": 64}, {"tokens": 512, "width": 128}, {"tokens": 256, "width": 32}], "becomes": "tokens * tokens * width * 4 / 2**20"}
+guess("07.pairs")
 
 # %%
 query, key = torch.randn(2, 1, 2, 256, 64, generator=torch.Generator().manual_seed(0))
@@ -1116,6 +1129,9 @@ r"""
 """
 
 
+# %% guess={"name": "07.wrong", "kind": "choice", "asks": "Which of these wrong versions of RoPE fails the test that token 9 alone equals token 9 of the full pass?", "take": "printed", "options": {"no rotation at all": "identity True True False", "the speed of the first pair for all": "one_frequency True True False", "the opposite direction": "negative_angle True True False", "positions always counted from 0": "positions_ignored True True False"}}
+guess("07.wrong")
+
 # %%
 rope = positions.rope_interleaved
 
@@ -1340,6 +1356,10 @@ At every length the loss and the accuracy are taken over the *same last* charact
 """
 
 
+# %% guess={"name": "07.ranks", "kind": "order", "asks": "Trained on text of 64 tokens, tested on 512: in which order are these four, by their loss (mean of three recorded seeds)?", "take": "ascending", "options": {"none": "512 tokens: none {}", "sinusoidal": "512 tokens: {_}, sinusoidal {}", "ALiBi": "512 tokens: {_}, ALiBi {}", "RoPE": "512 tokens: {_}, RoPE {}"}}
+guess("07.ranks")
+
+
 # %%
 def train_live(task, scheme):
     """Train one model as the recorded ones were; return it, and loss and accuracy by length."""
@@ -1444,6 +1464,11 @@ draw_all(
     "loss (nats)",
     names,
 )
+for length in (64, 512):
+    some = (
+        f"{name} {mean(loss[name][length]):.2f}" for name in ("none", "sinusoidal", "ALiBi", "RoPE")
+    )
+    print(f"{length:3} tokens:", ", ".join(some))
 
 # %% mystnb={"image": {"alt": "Accuracy of copying against tokens read, 32 to 256, in five panels. Sinusoidal and learned fall from 1 to 0.26 and 0.12 at 48. T5 falls to about 0.2 with a wide band; ALiBi is flat at 0.75 to 0.85. Shaw and both kinds of DeBERTa stay at 1, and so does RoPE with a window; RoPE falls to 0.2 with a wide band. Stretched, YaRN ends at 0.76, NTK-aware at 0.37, PI is at 0.1 from 48 on."}}
 right = curves("copy", "accuracy")
@@ -1703,6 +1728,9 @@ r"""
 
 **Predict.** Which does a text of 256 tokens need: the fastest eight pairs, or the slowest sixteen? And the same text at its thousandth token?
 """
+
+# %% guess={"name": "07.slow", "kind": "choice", "asks": "SmolLM2 reads a text of 256 tokens (on housing): without the rotation of which pairs is its loss higher?", "take": "largest", "options": {"the 8 fastest of 32": "fastest 8 {}", "the 16 slowest of 32": "slowest 16 {}"}}
+guess("07.slow")
 
 # %%
 inside = measure.read_record("chapter_20_boxes")
