@@ -903,7 +903,7 @@ With attention by about 10: the weights of an untrained model are nearly equal, 
 
 So an untrained fixed-context model learns next to nothing from the start of a long sentence. Is that why it fails?
 
-**Predict.** Now after training. If the pull were spread equally over 40 source symbols, each would get 1/40 = 2.5% of it. With the fixed context, does symbol 1 get far less than that, about that, or far more?
+**Predict.** Now after training. Spread equally over 40 source symbols, the pull would be 2.5% on each. How much does symbol 1 get?
 """
 
 

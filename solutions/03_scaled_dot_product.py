@@ -880,11 +880,11 @@ r"""
 
 64 random keys, unit normal queries and keys, $d_k$ from 4 to 1024. For each we draw 1000 queries and look at three things:
 
-- the **entropy** of the weights, $-\sum_j w_j \ln w_j$: $\ln 64$ for equal weights, 0 for a single choice. Its unit is the **nat**, because the logarithm is the natural one;
+- the **entropy** of the weights, $-\sum_j w_j \ln w_j$: $\ln 64$ for equal weights, 0 for a single choice. Its unit is the **nat**;
 - the **top weight**;
 - the **norm of the Jacobian** $\|J\|$, $J_{ij} = \partial w_i/\partial s_j$ (the root of the sum of all squared entries; the median over queries): how strongly the weights respond to the scores.
 
-**Predict.** Sketch the three curves without the scale and with it. Which of the unscaled curves is *not* monotone?
+**Predict.** Sketch all three with and without the scale. Which unscaled one is *not* monotone?
 """
 
 
