@@ -21,31 +21,25 @@ from PIL import Image
 from course_utils.dark_colours import DARK_PAPER, contrast, swapped
 
 MIME = "image/vnd.attention-course.dark+png"
-_SHADES = 128  # of the file: 256 are a tenth more bytes, and nothing that one sees
+_FREQUENT, _ALL, _APART = 96, 256, 24  # colours of a file, and how far a pixel may be from its own
+_CLEARLY = 1.25  # by how much a contrast must be better to change a text's colour
 
 
 def dark_twin(figure: Figure) -> bytes:
     """Return the figure as a PNG for dark pages, as large as the light one of a sharp screen.
 
-    What is written over a picture, such as the number in a square of a heat map, keeps its colour
-    where that can be read better.
+    A text keeps its colour where that can be read, such as the number in a square of a heat map.
 
     Args:
         figure: It was drawn before, and so has its layout; it stays as it is.
     """
     canvas, layout, drawn = figure.canvas, figure.get_layout_engine(), BytesIO()
-    # With these on, matplotlib gives a layout to a figure that has none.
-    settings: Any = {"figure.constrained_layout.use": False, "figure.autolayout": False}
-    with mpl.rc_context(settings):
+    # With this on, matplotlib gives a layout to a figure that has none.
+    with mpl.rc_context({"figure.constrained_layout.use": False}):
         figure.set_layout_engine("none")
         try:
             _DarkCanvas(figure).print_figure(
-                drawn,
-                format="png",
-                dpi=2 * figure.dpi,
-                facecolor=figure.get_facecolor(),
-                edgecolor=figure.get_edgecolor(),
-                bbox_inches="tight",
+                drawn, format="png", dpi=2 * figure.dpi, facecolor="auto", bbox_inches="tight"
             )
         finally:
             figure.set_canvas(canvas)
@@ -54,14 +48,20 @@ def dark_twin(figure: Figure) -> bytes:
 
 
 def _small(picture: NDArray[np.uint8]) -> bytes:
-    """Return a picture as a PNG of its most frequent colours; a rare one becomes the nearest."""
+    """Return a picture as a PNG with a palette: its most frequent colours, then the farthest."""
     codes = picture.astype(np.int64) @ [1 << 16, 1 << 8, 1]
     found, where, counts = np.unique(codes, return_inverse=True, return_counts=True)
     colours = found[:, None] >> np.array([16, 8, 0]) & 255
-    palette = colours[np.argsort(-counts, kind="stable")[:_SHADES]]
-    nearest = np.square(colours[:, None] - palette).sum(axis=-1).argmin(axis=-1)
+    chosen = list(np.argsort(-counts, kind="stable")[:_FREQUENT])
+    apart = np.square(colours[:, None] - colours[chosen]).sum(axis=-1)
+    least, nearest = apart.min(axis=1), apart.argmin(axis=1)
+    while len(chosen) < _ALL and least.max() > _APART**2:
+        chosen.append(least.argmax())
+        more = np.square(colours - colours[chosen[-1]]).sum(axis=-1)
+        nearest[more < least] = len(chosen) - 1
+        least = np.minimum(least, more)
     image, drawn = Image.fromarray(nearest.astype(np.uint8)[where].reshape(codes.shape)), BytesIO()
-    image.putpalette(palette.astype(np.uint8).tobytes())
+    image.putpalette(colours[chosen].astype(np.uint8).tobytes())
     image.save(drawn, "png", optimize=True)
     return drawn.getvalue()
 
@@ -119,10 +119,9 @@ class _DarkRenderer(RendererAgg):
         super().draw_path(gc, path, transform, rgbFace)  # type: ignore[no-untyped-call]
 
     def draw_text(self, gc: Any, *rest: Any, mtext: Any = None, **options: Any) -> None:
-        ground, other = self._ground(mtext), self._swapped(gc)
-        if contrast(other.get_rgb()[:3], ground) > contrast(gc.get_rgb()[:3], ground):
-            gc = other
-        options["mtext"] = mtext
+        ground, options["mtext"] = self._ground(mtext), mtext
+        now, other = (contrast(one.get_rgb()[:3], ground) for one in (gc, self._swapped(gc)))
+        gc = self._swapped(gc) if other > _CLEARLY * now else gc
         super().draw_text(gc, *rest, **options)  # type: ignore[no-untyped-call]
 
     def _image(self, gc: Any, x: float, y: float, image: Any, *rest: Any) -> None:
@@ -138,37 +137,36 @@ class _DarkRenderer(RendererAgg):
         places = (*shape, corners, offsets, offset_transform)
         self._renderer.draw_quad_mesh(gc, transform, *places, faces, antialiased, edges)
 
-    def _markers(
-        self, gc: Any, marker: Any, marker_transform: Any, path: Any, transform: Any,
-        face: Any = None,
-    ) -> None:  # fmt: skip
+    def _markers(self, gc: Any, *rest: Any) -> None:
+        *marker, path, transform, face = rest if len(rest) > 4 else (*rest, None)
         if not self._on_picture(gc, path, transform):
             gc, face = self._swapped(gc), None if face is None else swapped(face)
-        self._renderer.draw_markers(gc, marker, marker_transform, path, transform, face)
+        self._renderer.draw_markers(gc, *marker, path, transform, face)
 
     def _path_collection(self, gc: Any, *rest: Any, hatchcolors: Any = ()) -> None:
         *places, faces, edges, widths, styles, antialiased, urls, unit = rest
-        colours = map(_all_swapped, (faces, edges))
         self._renderer.draw_path_collection(
-            self._swapped(gc), *places, *colours, widths, styles, antialiased, urls, unit,
-            hatchcolors=_all_swapped(hatchcolors),
+            self._swapped(gc), *places, _all_swapped(faces), _all_swapped(edges, line=True),
+            widths, styles, antialiased, urls, unit, hatchcolors=_all_swapped(hatchcolors),
         )  # fmt: skip
 
     def _swapped(self, gc: Any) -> Any:
         other = self.new_gc()
         other.copy_properties(gc)
-        other.set_foreground(swapped(gc.get_rgb()), isRGBA=True)
+        other.set_foreground(swapped(gc.get_rgb(), line=True), isRGBA=True)
         if gc.get_hatch() is not None:
             other.set_hatch_color(swapped(gc.get_hatch_color()))
         return other
 
     def _on_picture(self, gc: Any, path: Any, transform: Any) -> bool:
-        if not self._pictures or not len(path.vertices):
+        if not (self._pictures and len(path.vertices)):
             return False
         box = _shown(gc, _around(transform, path.vertices))
+        x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2  # of ticks and sides: on the edge
         return any(
-            picture.x0 + 1 < box.x0 <= box.x1 < picture.x1 - 1
-            and picture.y0 + 1 < box.y0 <= box.y1 < picture.y1 - 1
+            picture.padded(-1).contains(x, y)
+            and picture.padded(2).contains(box.x0, box.y0)
+            and picture.padded(2).contains(box.x1, box.y1)
             for picture in self._pictures
         )
 
@@ -184,8 +182,8 @@ class _DarkRenderer(RendererAgg):
         return DARK_PAPER
 
 
-def _all_swapped(colours: Any) -> Any:
-    return np.array([swapped(colour) for colour in colours]) if len(colours) else colours
+def _all_swapped(colours: Any, line: bool = False) -> Any:
+    return np.array([swapped(colour, line) for colour in colours]) if len(colours) else colours
 
 
 def _around(transform: Any, points: Any) -> Bbox:

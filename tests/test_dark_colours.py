@@ -31,6 +31,17 @@ def test_values_of_a_scale_stay(colour: str) -> None:
     assert swapped(colour) == mpl.colors.to_rgba(colour)
 
 
+@pytest.mark.parametrize("colour", ["#00224E", "#67001F", "#0B5CAD"])
+def test_a_line_in_the_dark_end_of_a_scale_can_be_seen(colour: str) -> None:
+    assert contrast(swapped(colour, line=True)[:3], DARK_PAPER) == pytest.approx(3.3, abs=0.35)
+
+
+def test_a_line_that_can_be_seen_is_not_mixed() -> None:
+    for colour in ("#FEE838", *COLOURS.values()):
+        assert swapped(colour, line=True) == swapped(colour)
+    assert swapped("#E3E3E3", line=True) == swapped("#E3E3E3")  # a grid
+
+
 def test_what_is_transparent_stays_so() -> None:
     assert swapped((1.0, 1.0, 1.0, 0.3))[3] == 0.3
     assert swapped("none")[3] == 0.0
