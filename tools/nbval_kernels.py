@@ -6,9 +6,10 @@ Every notebook's kernel gets one thread (or NOTEBOOK_THREADS), a progress file o
 nobody keeps, and no settings of the person at the machine. Without this, what one notebook records
 shows in the next, and the outputs are not those that were stored. The time that a progress bar took
 is left out of the comparison, as it is left out of what is stored, and so is the length of the bar,
-which gives way to the time. Cells that need the released model are not compared where its file is
-not, and a warning says so. With `--nbval-lax`, which compares nothing, no training takes more than
-20 steps: the kernel shortens the loop by itself.
+which gives way to the time. Of figures nothing is compared, neither the light nor the dark picture.
+Cells that need the released model are not compared where its file is not, and a warning says so.
+With `--nbval-lax`, which compares nothing, no training takes more than 20 steps: the kernel
+shortens the loop by itself.
 """
 
 import os
@@ -22,6 +23,7 @@ import pytest
 
 from course_utils.dark_figures import MIME
 from course_utils.model_file import MISSING, model_path
+from course_utils.plotting import WANTS_TWINS
 from tools.notebooks.outputs import BAR_TIMING
 from tools.notebooks.run import kernel_environment
 
@@ -59,6 +61,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         own = tempfile.mkdtemp(dir=item.config.stash[_scratch])
         os.environ.update(kernel_environment(Path(own)))
         if item.config.option.nbval_lax:
+            os.environ[WANTS_TWINS] = ""  # nobody looks at them
             startup = Path(os.environ["IPYTHONDIR"]) / "profile_default" / "startup"
             startup.mkdir(parents=True)
             (startup / "short_training.py").write_text(SHORT_TRAINING, encoding="utf-8")
