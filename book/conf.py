@@ -7,7 +7,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from book import contents, handouts, words
+from book import contents, handouts, twins, words
 from book.contents import ROOT
 
 settings = contents.project(ROOT)
@@ -141,7 +141,9 @@ def _front(app: Sphinx, page: str, template: str, context: dict[str, Any], _: ob
 def setup(app: Sphinx) -> None:
     """Join the build."""
     app.config.html_static_path.append(f"{app.srcdir}/_made")
-    app.add_config_value("words_digest", words.digest(), "env")  # a new one: read all pages again
+    made_by = words.digest(words.__file__, twins.__file__)
+    app.add_config_value("pages_digest", made_by, "env")  # a new one: read all pages again
+    app.add_transform(twins.Twins)
     # The cells of these two show the package of today.
     app.connect("env-get-outdated", lambda *_: ["index", "measured"])
     app.connect("source-read", _jupyter_book)

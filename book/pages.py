@@ -23,6 +23,7 @@ from book import (
     mistakes,
     peers,
     schemes,
+    twins,
     unlisted,
 )
 from book.contents import ROOT
@@ -34,6 +35,8 @@ _NOTEBOOK = re.compile(r'(<a href="\d\d_\w+)\.ipynb"')
 
 def all_pages(edition: str) -> dict[str, bytes]:
     """Return the content of each page of an edition, by the file's name in `book.yml`.
+
+    With them come the figures for dark pages, below the name of their folder.
 
     Raises:
         ValueError: The two notebooks of a chapter were not built together, a page has no title, or
@@ -48,27 +51,33 @@ def all_pages(edition: str) -> dict[str, bytes]:
     titles = {Path(file).name[:2]: title for file, title in contents.titles(toc) if title}
     titles = {number: titles.get(number, number) for number in about}
     tables = _tables(edition, about, titles, toc)
-    return {file: _page(file, edition, about, tables).encode() for file in contents.files(toc)}
+    made = {}
+    for file in contents.files(toc):
+        page, figures = _page(file, edition, about, tables)
+        made |= {file: page.encode()}
+        made |= {f"{twins.FOLDER}/{name}": figure for name, figure in figures.items()}
+    return made
 
 
 def _page(
     file: str, edition: str, about: dict[str, facts.Facts], tables: dict[str, Callable[[], str]]
-) -> str:
+) -> tuple[str, dict[str, bytes]]:
     try:
         if contents.is_notebook(file):
             shown = _notebook(file, edition)
+            figures = twins.taken_out(shown)
             line = facts.told(about[Path(file).name[:2]], Path(file).name)
             shown.cells[0].source = facts.below_title(shown.cells[0].source, line)
             for cell in shown.cells:
                 _lead_to_pages(cell)
                 if FURTHER in cell.metadata.get("tags", []):
                     cell.source = f"{{.further}}\n{cell.source}"  # a class: further.js folds it
-            return str(nbformat.writes(shown))
+            return str(nbformat.writes(shown)), figures
         text = (ROOT / file).read_text(encoding="utf-8")
         looked_up = set(_TABLE.findall(text)) - {"length", *front.PARTS}
         line = facts.told(facts.of_text(text), tables=bool(looked_up))
         text = facts.below_title(text, line)
-        return _TABLE.sub(lambda named: tables[named[1]](), text)
+        return _TABLE.sub(lambda named: tables[named[1]](), text), {}
     except KeyError as error:
         raise ValueError(f"{file}: nobody makes a table {error}") from None
     except ValueError as error:

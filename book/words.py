@@ -26,9 +26,9 @@ _MATH = re.compile(r"\$([^$]+)\$")
 _SKIPPED = (nodes.title, nodes.literal, nodes.reference, nodes.math, addnodes.pending_xref)
 
 
-def digest() -> str:
-    """Return what changes when another page could come out of the same source."""
-    parts = [path.read_bytes() for path in (GLOSSARY, Path(__file__))]
+def digest(*programs: str) -> str:
+    """Return what changes when these programs could make another page of the same source."""
+    parts = [path.read_bytes() for path in (GLOSSARY, *map(Path, programs))]
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 

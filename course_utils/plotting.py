@@ -1,13 +1,15 @@
 """One style for all static figures.
 
-The background is opaque white on purpose: a figure keeps its contrast on a dark page too. Colours
-are Okabe and Ito's, which colour-blind readers tell apart, three of them darkened so that text
-reads well on white; each line is named beside it. Figures are narrow with large type, so that they
-stay readable when a phone shrinks them.
+The background is opaque white on purpose: a figure keeps its contrast in a dark JupyterLab too. On
+the site's dark pages its twin takes its place (`dark_figures`). Colours are Okabe and Ito's, which
+colour-blind readers tell apart, three of them darkened so that text reads well on white; each line
+is named beside it. Figures are narrow with large type, so that they stay readable when a phone
+shrinks them.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +27,7 @@ COLOURS = {"blue": "#0072B2", "orange": "#BF5300", "green": "#007A59", "pink": "
 INK, QUIET, PAPER = "#1A1A1A", "#595959", "#FFFFFF"
 MASK_COLOURS = LinearSegmentedColormap.from_list("mask", ["#F4F6F8", "#0B5CAD"])
 """Masks, here and in the widgets: pale is hidden, blue may look."""
+WANTS_TWINS = "ATTENTION_COURSE_DARK_FIGURES"  # set where notebooks are executed for the site
 WIDTH = 5.6  # inches, and 100 dots an inch: 560 px on a page, drawn at twice that for sharp screens
 
 
@@ -61,6 +64,10 @@ def use_style() -> None:
         return
     if get_ipython() is not None:
         set_matplotlib_formats("retina")  # type: ignore[no-untyped-call]
+        if os.environ.get(WANTS_TWINS):
+            from course_utils.dark_figures import publish_twins  # which needs the style
+
+            publish_twins()
 
 
 def headline(figure: Figure, title: str) -> None:

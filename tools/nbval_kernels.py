@@ -6,9 +6,10 @@ Every notebook's kernel gets one thread (or NOTEBOOK_THREADS), a progress file o
 nobody keeps, and no settings of the person at the machine. Without this, what one notebook records
 shows in the next, and the outputs are not those that were stored. The time that a progress bar took
 is left out of the comparison, as it is left out of what is stored, and so is the length of the bar,
-which gives way to the time. Cells that need the released model are not compared where its file is
-not, and a warning says so. With `--nbval-lax`, which compares nothing, no training takes more than
-20 steps: the kernel shortens the loop by itself.
+which gives way to the time. Of figures nothing is compared, neither the light nor the dark picture.
+Cells that need the released model are not compared where its file is not, and a warning says so.
+With `--nbval-lax`, which compares nothing, no training takes more than 20 steps: the kernel
+shortens the loop by itself.
 """
 
 import os
@@ -20,7 +21,9 @@ from pathlib import Path
 
 import pytest
 
+from course_utils.dark_figures import MIME
 from course_utils.model_file import MISSING, model_path
+from course_utils.plotting import WANTS_TWINS
 from tools.notebooks.outputs import BAR_TIMING
 from tools.notebooks.run import kernel_environment
 
@@ -57,9 +60,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if notebook is not None and getattr(notebook, "kernel", notebook) is None:
         own = tempfile.mkdtemp(dir=item.config.stash[_scratch])
         os.environ.update(kernel_environment(Path(own)))
+        os.environ[WANTS_TWINS] = ""  # nobody looks at them
         if item.config.option.nbval_lax:
             startup = Path(os.environ["IPYTHONDIR"]) / "profile_default" / "startup"
             startup.mkdir(parents=True)
             (startup / "short_training.py").write_text(SHORT_TRAINING, encoding="utf-8")
+        if skipped := getattr(notebook, "skip_compare", ()):
+            vars(notebook)["skip_compare"] = (*skipped, MIME)  # as the light picture is
         patterns: dict[str, str] = getattr(notebook, "sanitize_patterns", {})
         patterns |= {BAR_TIMING.pattern: "", "█+": "█"}

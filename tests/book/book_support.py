@@ -1,9 +1,12 @@
 """Helpers of the site's tests: its build, its files, and a page with what goes wrong on it."""
 
+import json
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Page
 
@@ -28,6 +31,12 @@ MODES = {"light": (1280, "light"), "dark": (1280, "dark"), "phone": (390, "light
 
 
 TOC = contents.project(ROOT)["toc"]
+NOTEBOOK: dict[str, Any] = {
+    "cells": [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# A\n\nText."}],
+    "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
 
 
 def pages(edition: str = "learner") -> list[str]:
@@ -40,6 +49,23 @@ def build(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the build of the tree at `root` as the Makefile does."""
     command = [sys.executable, "-m", "book.build", *options]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+
+
+def small_course(root: Path) -> None:
+    """Make `root` a course of two pages with the real site's settings."""
+    ignore = shutil.ignore_patterns("__pycache__", "vendor")
+    shutil.copytree(ROOT / "book", root / "book", ignore=ignore)
+    shutil.copy(ROOT / "pyproject.toml", root)
+    config = (ROOT / "book.yml").read_text(encoding="utf-8")
+    toc = "  toc:\n    - file: book/index.md\n    - file: notebooks/a.ipynb\n"
+    (root / "book.yml").write_text(config[: config.index("  toc:")] + toc, encoding="utf-8")
+    front = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n"
+    front += "# Front\n\n[A](/notebooks/a.ipynb)\n"
+    (root / "book" / "index.md").write_text(front, encoding="utf-8")
+    for folder, text in {"notebooks": "Text.", "solutions": "Solved."}.items():
+        (root / folder).mkdir()
+        notebook = json.dumps(NOTEBOOK).replace("Text.", text)
+        (root / folder / "a.ipynb").write_text(notebook, encoding="utf-8")
 
 
 @dataclass

@@ -1,39 +1,19 @@
 """Test what the build does with book.yml, and what it refuses."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
 from book import contents, facts, front
-from tests.book.book_support import ROOT, TOC, build
-
-NOTEBOOK = {
-    "cells": [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# A\n\nText."}],
-    "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
-    "nbformat": 4,
-    "nbformat_minor": 5,
-}
+from tests.book.book_support import NOTEBOOK, ROOT, TOC, build, small_course
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """A course of two pages with the real site's settings."""
-    ignore = shutil.ignore_patterns("__pycache__", "vendor")
-    shutil.copytree(ROOT / "book", tmp_path / "book", ignore=ignore)
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    config = (ROOT / "book.yml").read_text(encoding="utf-8")
-    toc = "  toc:\n    - file: book/index.md\n    - file: notebooks/a.ipynb\n"
-    (tmp_path / "book.yml").write_text(config[: config.index("  toc:")] + toc, encoding="utf-8")
-    front = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n"
-    front += "# Front\n\n[A](/notebooks/a.ipynb)\n"
-    (tmp_path / "book" / "index.md").write_text(front, encoding="utf-8")
-    for folder, text in {"notebooks": "Text.", "solutions": "Solved."}.items():
-        (tmp_path / folder).mkdir()
-        notebook = json.dumps(NOTEBOOK).replace("Text.", text)
-        (tmp_path / folder / "a.ipynb").write_text(notebook, encoding="utf-8")
+    small_course(tmp_path)
     return tmp_path
 
 

@@ -1,5 +1,6 @@
 """The tests' kernels: short training, and no comparison of the model's outputs without it."""
 
+import os
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,9 @@ import torch
 from torch import nn
 
 from course_utils import model_file
+from course_utils.dark_figures import MIME
 from course_utils.models.training import loop as training
+from course_utils.plotting import WANTS_TWINS
 from tools import nbval_kernels
 from tools.nbval_kernels import SHORT_TRAINING
 
@@ -32,6 +35,21 @@ def test_training_is_cut_short_and_the_same_before(monkeypatch: pytest.MonkeyPat
     assert losses(30) == whole[:20]
     assert losses(3) == few
     assert "training" not in names
+
+
+@pytest.mark.parametrize("lax", [True, False])
+def test_a_figure_s_twin_is_not_compared_and_drawn_only_as_the_builder_does(
+    lax: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in nbval_kernels.kernel_environment(tmp_path):
+        monkeypatch.setenv(name, "as it was")
+    notebook = SimpleNamespace(kernel=None, skip_compare=("image/png",), sanitize_patterns={})
+    config = SimpleNamespace(
+        option=SimpleNamespace(nbval_lax=lax), stash={nbval_kernels._scratch: tmp_path}
+    )
+    nbval_kernels.pytest_runtest_setup(SimpleNamespace(parent=notebook, config=config))
+    assert notebook.skip_compare == ("image/png", MIME)
+    assert bool(os.environ[WANTS_TWINS]) == (not lax)
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -68,8 +68,8 @@ def keep_varying(stored: NotebookNode, fresh: NotebookNode) -> None:
 
 def _form(outputs: list[NotebookNode]) -> str:
     """Return the outputs as text without numbers and pictures."""
-    picture = re.sub(r'"image/png": "[^"]*"', '"image/png"', json.dumps(outputs, sort_keys=True))
-    return re.sub(r"-?\d[\d.,]*", "#", picture)
+    text = re.sub(r'"(image/[^"]*)": "[^"]*"', r'"\1"', json.dumps(outputs, sort_keys=True))
+    return re.sub(r"-?\d[\d.,]*", "#", text)
 
 
 def output_faults(notebook: NotebookNode, root: Path) -> Iterator[str]:

@@ -70,6 +70,7 @@ def kernel_environment(scratch: Path) -> dict[str, str]:
     return {
         "OMP_NUM_THREADS": os.environ.get("NOTEBOOK_THREADS", "1"),
         "ATTENTION_COURSE_PROGRESS": str(scratch / "progress.json"),
+        "ATTENTION_COURSE_DARK_FIGURES": "1",
         "IPYTHONDIR": str(scratch / "ipython"),
         "ATTENTION_COURSE_STATIC": "1",  # no kernel will serve what is shown: see guessing/ask.py
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
