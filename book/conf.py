@@ -130,11 +130,12 @@ def _description(app: Sphinx, page: str, _: str, context: dict[str, Any], tree: 
     )
 
 
-def _front(app: Sphinx, page: str, template: str, context: dict[str, Any], _: object) -> None:
-    """Give the front page its own style and script."""
-    if page == "index":
-        app.add_css_file("front.css")
-        app.add_js_file("front.js")
+def _own(app: Sphinx, page: str, template: str, context: dict[str, Any], _: object) -> None:
+    """Give a page that has its own style and script both."""
+    name = {"index": "front"}.get(page, page)
+    if name in ("front", "placement"):
+        app.add_css_file(f"{name}.css")
+        app.add_js_file(f"{name}.js")
 
 
 def setup(app: Sphinx) -> None:
@@ -145,6 +146,6 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _jupyter_book)
     app.connect("doctree-read", words.link)
     app.connect("doctree-resolved", _bibliography)
-    app.connect("html-page-context", _front)
+    app.connect("html-page-context", _own)
     app.connect("html-page-context", _buttons, priority=900)  # after the theme
     app.connect("html-page-context", _description)

@@ -57,7 +57,7 @@ def begin(about: dict[str, Facts]) -> str:
         '<p class="front-begin">',
         '<a class="front-go" href="notebooks/00_start_here.html">Begin: '
         f"{about['00'].read} minutes</a>",
-        '<a href="using.html#to-learn">Where should I start?</a>',
+        '<a href="placement.html">Where should I start?</a>',
         "</p>",
     )
 

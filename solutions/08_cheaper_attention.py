@@ -129,7 +129,7 @@ There are four different costs, and each family in this chapter lowers some of t
 <details><summary>Answer</summary>
 
 - A is wrong: at 500 tokens attention is a small share of the operations.
-- **B is right.** The table above has the share: 8% at 256 tokens, 25% at 1024.<!-- shown: 8 25 -->
+- **B is right.** The section's table has the share: 8% at 256 tokens, 25% at 1024.<!-- shown: 8 25 -->
 - C is wrong: the projections are the same.
 
 </details>
