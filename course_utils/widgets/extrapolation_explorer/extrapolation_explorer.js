@@ -1,7 +1,8 @@
 // Which scheme of positions still works at which length: the controls, the picture and the tables.
 import { slider } from "../inputs.js";
 import { choice, depict, div, fill, folded, make, picture, scroll, shell, spoken, svg, widget } from "../shared.js";
-import { WIDE, looks, nearest, panel, point, ranking, sentence, times, two } from "./extrapolation_explorer_drawing.js";
+import { task as goalOf } from "../task.js";
+import { WIDE, keepsUp, looks, nearest, panel, point, ranking, sentence, times, two } from "./extrapolation_explorer_drawing.js";
 
 export default widget(["task", "chosen", "index"], ({ model, write }) => {
   const tasks = model.get("tasks");
@@ -39,11 +40,13 @@ export default widget(["task", "chosen", "index"], ({ model, write }) => {
   chart.addEventListener("pointerdown", follow);
   const here = make("table", { className: "acw-here" });
   const every = make("table");
+  const goal = goalOf("find a scheme that is as good on the longest text as at the trained length.");
   const root = shell("extrapolation", "Train short, test long",
     div("acw-controls", task.field, reading.field),
     div("acw-groups", ...fields),
     said,
     div("acw-both", make("figure", {}, caption, chart), here),
+    goal.line,
     folded("Every scheme at every length, as a table", scroll("All numbers", every)),
   );
 
@@ -56,6 +59,7 @@ export default widget(["task", "chosen", "index"], ({ model, write }) => {
     reading.show(index, tokens, `${tokens} tokens, ${times(tokens, now.trained)}`);
     for (const [name, input] of boxes) input.checked = chosen.includes(name);
     said.textContent = sentence(now, chosen, index);
+    goal.met(index === now.lengths.length - 1 && keepsUp(now, chosen));
     caption.textContent = `${now.what}, ${now.lower ? "lower" : "higher"} is better; line: mean of the runs, band: all runs`;
     depict(chart, `${now.what} against tokens read; the numbers are in the tables`, panel(now, chosen, index, styles));
     fill(
