@@ -118,6 +118,22 @@ def _buttons(app: Sphinx, page: str, template: str, context: dict[str, Any], _: 
         )
 
 
+def _onwards(app: Sphinx, page: str, _: str, context: dict[str, Any], tree: Any) -> None:
+    """Give a chapter's toolbar a button to the next page: on a phone the link is screens below."""
+    following = context.get("next")
+    if page.startswith("notebooks/") and following:
+        says = f"Next: {re.sub('<[^>]*>', '', following['title'])}"
+        context["header_buttons"].append(
+            {
+                "type": "link",
+                "url": following["link"],
+                "tooltip": says,
+                "icon": "fas fa-arrow-right",
+                "label": "next-page-button",
+            }
+        )
+
+
 def _description(app: Sphinx, page: str, _: str, context: dict[str, Any], tree: Any) -> None:
     """Say in the page's head what it is about: its first sentences, for searches and previews."""
     texts = (part.astext() for part in tree.findall(nodes.paragraph)) if tree else ()
@@ -148,4 +164,5 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", _bibliography)
     app.connect("html-page-context", _own)
     app.connect("html-page-context", _buttons, priority=900)  # after the theme
+    app.connect("html-page-context", _onwards, priority=910)
     app.connect("html-page-context", _description)

@@ -110,9 +110,10 @@ def _tables(
 ) -> dict[str, Callable[[], str]]:
     """Return what makes each table that a page can ask for with `<!-- table: name -->`."""
     return {
-        "begin": partial(front.begin, about),
+        "begin": partial(front.begin, about, edition),
         "wrong": front.wrong,
         "examples": partial(front.wrong, 2),
+        "verdict": partial(front.wrong, 1),
         "path": partial(front.path, about, toc),
         "numbers": partial(front.numbers, titles),
         "placement": partial(placement.markdown, about, titles),

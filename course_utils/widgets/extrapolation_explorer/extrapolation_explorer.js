@@ -1,7 +1,7 @@
 // Which scheme of positions still works at which length: the controls, the picture and the tables.
 import { slider } from "../inputs.js";
 import { choice, depict, div, fill, folded, make, picture, scroll, shell, spoken, svg, widget } from "../shared.js";
-import { task as goalOf } from "../task.js";
+import { task } from "../task.js";
 import { WIDE, keepsUp, looks, nearest, panel, point, ranking, sentence, times, two } from "./extrapolation_explorer_drawing.js";
 
 export default widget(["task", "chosen", "index"], ({ model, write }) => {
@@ -10,7 +10,7 @@ export default widget(["task", "chosen", "index"], ({ model, write }) => {
   const styles = looks(groups);
 
   const names = tasks.map(({ name }, i) => [i, name]);
-  const task = choice("task", (value) => write({ task: +value }), names);
+  const kind = choice("task", (value) => write({ task: +value }), names);
   const reading = slider("tokens read", { min: 0, max: tasks[0].lengths.length - 1 }, (index) => write({ index }));
   const boxes = new Map();
   const choose = (name, wanted) => {
@@ -40,9 +40,9 @@ export default widget(["task", "chosen", "index"], ({ model, write }) => {
   chart.addEventListener("pointerdown", follow);
   const here = make("table", { className: "acw-here" });
   const every = make("table");
-  const goal = goalOf("find a scheme that is as good on the longest text as at the trained length.");
+  const goal = task("find a scheme that is as good on the longest text as at the trained length.");
   const root = shell("extrapolation", "Train short, test long",
-    div("acw-controls", task.field, reading.field),
+    div("acw-controls", kind.field, reading.field),
     div("acw-groups", ...fields),
     said,
     div("acw-both", make("figure", {}, caption, chart), here),
@@ -55,7 +55,7 @@ export default widget(["task", "chosen", "index"], ({ model, write }) => {
     const now = tasks[number];
     const [chosen, index] = [model.get("chosen"), model.get("index")];
     const tokens = now.lengths[index];
-    task.select.value = number;
+    kind.select.value = number;
     reading.show(index, tokens, `${tokens} tokens, ${times(tokens, now.trained)}`);
     for (const [name, input] of boxes) input.checked = chosen.includes(name);
     said.textContent = sentence(now, chosen, index);
