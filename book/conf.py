@@ -118,6 +118,22 @@ def _buttons(app: Sphinx, page: str, template: str, context: dict[str, Any], _: 
         )
 
 
+def _onwards(app: Sphinx, page: str, _: str, context: dict[str, Any], tree: Any) -> None:
+    """Give a chapter's toolbar a button to the next page: on a phone the link is screens below."""
+    following = context.get("next")
+    if page.startswith("notebooks/") and following:
+        says = f"Next: {re.sub('<[^>]*>', '', following['title'])}"
+        context["header_buttons"].append(
+            {
+                "type": "link",
+                "url": following["link"],
+                "tooltip": says,
+                "icon": "fas fa-arrow-right",
+                "label": "next-page-button",
+            }
+        )
+
+
 def _description(app: Sphinx, page: str, _: str, context: dict[str, Any], tree: Any) -> None:
     """Say in the page's head what it is about: its first sentences, for searches and previews."""
     texts = (part.astext() for part in tree.findall(nodes.paragraph)) if tree else ()
@@ -130,10 +146,10 @@ def _description(app: Sphinx, page: str, _: str, context: dict[str, Any], tree: 
     )
 
 
-def _front(app: Sphinx, page: str, template: str, context: dict[str, Any], _: object) -> None:
-    """Give the front page its own style and script, and the chapters those of guesses."""
-    names = {"index": ["front"]}.get(page, ["guess-card", "guess"] * page.startswith("notebooks/"))
-    for name in names:
+def _own(app: Sphinx, page: str, template: str, context: dict[str, Any], _: object) -> None:
+    """Give a page that has its own style and script both, and the chapters those of guesses."""
+    own = {"index": ["front"], "placement": ["placement"]}
+    for name in own.get(page, ["guess-card", "guess"] * page.startswith("notebooks/")):
         app.add_css_file(f"{name}.css")
         app.add_js_file(f"{name}.js")
 
@@ -149,6 +165,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _jupyter_book)
     app.connect("doctree-read", words.link)
     app.connect("doctree-resolved", _bibliography)
-    app.connect("html-page-context", _front)
+    app.connect("html-page-context", _own)
     app.connect("html-page-context", _buttons, priority=900)  # after the theme
+    app.connect("html-page-context", _onwards, priority=910)
     app.connect("html-page-context", _description)

@@ -16,7 +16,7 @@ from book.blocks import block, formulas
 from book.contents import ROOT
 from book.facts import Facts
 
-PARTS = ("begin", "wrong", "examples", "path", "numbers")
+PARTS = ("begin", "wrong", "examples", "verdict", "path", "numbers")
 ASKED = "scaled_dot_product_attention"
 START = """\
 from torch import inf, ones, softmax
@@ -51,13 +51,18 @@ _LOADS = re.compile(
 )
 
 
-def begin(about: dict[str, Facts]) -> str:
-    """Return the button that begins, with its minutes, and where to look for another start."""
+def begin(about: dict[str, Facts], edition: str) -> str:
+    """Return the button that begins, with its minutes, and where to look for another start.
+
+    In the instructor's edition the way to teach comes first.
+    """
+    teach = '<a class="front-go" href="instructor/teach.html">Teach with it</a>'
+    learn = "" if edition == "instructor" else ' class="front-go"'
     return block(
         '<p class="front-begin">',
-        '<a class="front-go" href="notebooks/00_start_here.html">Begin: '
-        f"{about['00'].read} minutes</a>",
-        '<a href="using.html#to-learn">Where should I start?</a>',
+        teach if edition == "instructor" else "",
+        f'<a{learn} href="notebooks/00_start_here.html">Begin: {about["00"].read} minutes</a>',
+        '<a href="placement.html">Where should I start?</a>',
         "</p>",
     )
 

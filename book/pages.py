@@ -22,6 +22,7 @@ from book import (
     learner,
     mistakes,
     peers,
+    placement,
     schemes,
     twins,
     unlisted,
@@ -74,8 +75,9 @@ def _page(
                     cell.source = f"{{.further}}\n{cell.source}"  # a class: further.js folds it
             return str(nbformat.writes(shown)), figures
         text = (ROOT / file).read_text(encoding="utf-8")
-        looked_up = set(_TABLE.findall(text)) - {"length", *front.PARTS}
-        line = facts.told(facts.of_text(text), tables=bool(looked_up))
+        looked_up = set(_TABLE.findall(text)) - {"length", "placement", *front.PARTS}
+        asked = placement.asked() if "<!-- table: placement -->" in text else ""
+        line = facts.told(facts.of_text(text + asked), tables=bool(looked_up))
         text = facts.below_title(text, line)
         return _TABLE.sub(lambda named: tables[named[1]](), text), {}
     except KeyError as error:
@@ -121,11 +123,13 @@ def _tables(
 ) -> dict[str, Callable[[], str]]:
     """Return what makes each table that a page can ask for with `<!-- table: name -->`."""
     return {
-        "begin": partial(front.begin, about),
+        "begin": partial(front.begin, about, edition),
         "wrong": front.wrong,
         "examples": partial(front.wrong, 2),
+        "verdict": partial(front.wrong, 1),
         "path": partial(front.path, about, toc),
         "numbers": partial(front.numbers, titles),
+        "placement": partial(placement.markdown, about, titles),
         "claims": partial(claims.markdown, titles),
         "mistakes": partial(mistakes.markdown, titles, edition),
         "pacing": partial(instructor.pacing, about, titles),

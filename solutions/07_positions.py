@@ -1002,14 +1002,19 @@ generator = torch.Generator().manual_seed(7)
 place = torch.arange(24)
 one = torch.randn(2, 1, 1, 1, 32, generator=generator).expand(2, 1, 1, 24, 32).double()
 every = torch.randn(2, 1, 1, 24, 32, generator=generator).double()
-figure, panels = plt.subplots(1, 2, figsize=(plotting.WIDTH, 3.3))
+maps = {}
+for title, pair in {"one query, one key": one, "new vectors each": every}.items():
+    q, k = (positions.rope_interleaved(vector, place) for vector in pair)
+    maps[title] = (q @ k.mT)[0, 0]
+top = max(scores.abs().max().item() for scores in maps.values())
+names = [str(at) if at % 8 == 0 else "" for at in range(24)]
+figure, panels = plt.subplots(1, 2, figsize=(plotting.WIDTH, 3.8))
 plotting.headline(figure, "RoPE's pattern shows when the vectors are the same")
-for panel, (q, k), title in zip(
-    panels, (one, every), ("one query, one key", "new vectors each"), strict=True
-):
-    q, k = (positions.rope_interleaved(vector, place) for vector in (q, k))
-    matrix_plotting.weight_map(panel, (q @ k.mT)[0, 0], title=title, decimals=None, weights=False)
+how = {"decimals": None, "weights": False, "top": top, "rows": names, "columns": names}
+for panel, (title, scores) in zip(panels, maps.items(), strict=True):
+    matrix_plotting.weight_map(panel, scores, title=title, **how)
     panel.set(xlabel="position of the key", ylabel="position of the query")
+matrix_plotting.colour_key(panels, weights=False, top=round(top, 1), label="score")
 
 # %%
 q, k = (positions.rope_interleaved(vector, place)[0, 0] for vector in one)

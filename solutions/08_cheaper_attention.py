@@ -133,7 +133,7 @@ There are four different costs, and each family in this chapter lowers some of t
 <details><summary>Answer</summary>
 
 - A is wrong: at 500 tokens attention is a small share of the operations.
-- **B is right.** The table above has the share: 8% at 256 tokens, 25% at 1024.<!-- shown: 8 25 -->
+- **B is right.** The section's table has the share: 8% at 256 tokens, 25% at 1024.<!-- shown: 8 25 -->
 - C is wrong: the projections are the same.
 
 </details>
@@ -1805,7 +1805,7 @@ for what, colour, style, shift in (
     plotting.line(panels[0], n, y, name, colour, (1.15 * n[-1], shift * y[-1]), style)
     at = (1.15 * n[-1], numbers[-1]) if numbers[-1] > 1e7 else None
     plotting.line(panels[1], n, numbers, name, colour, at, style)
-panels[1].text(1.15 * 16384, 4.2e6, "the others", va="center", color=plotting.QUIET)
+panels[1].text(1.15 * 16384, 4.2e6, "SDPA, window,\nchunks", va="center", color=plotting.QUIET)
 panels[1].text(1100, 1.5e6, "Performer", color=plotting.COLOURS["blue"], fontweight="bold")
 for panel in panels:
     panel.set(yscale="log", xlim=(450, 120000))

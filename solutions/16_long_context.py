@@ -142,7 +142,7 @@ check("ring_schedule", ring_schedule)
 
 # %% [markdown]
 r"""
-**Check yourself.** Why do keys and values travel, and not the queries?
+**Check yourself.** Why do the ring's keys and values travel, and not its queries?
 
 - A. Queries are larger.
 - B. Either could, but if the queries travel, the unfinished outputs must travel with them or be collected at the end.

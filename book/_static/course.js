@@ -26,9 +26,12 @@ function fitWideParts() {
     const room = formula.parentElement.closest("p, li, dd, div").clientWidth;
     formula.classList.toggle("wide", formula.firstElementChild.getBoundingClientRect().width > room);
   }
-  const scrollers = "div.math, mjx-container.wide, .pst-scrollable-table-container";
-  for (const box of document.querySelectorAll(scrollers)) {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  const tables = ".pst-scrollable-table-container, .acw-scroll";
+  for (const box of document.querySelectorAll(`div.math, mjx-container.wide, ${tables}`)) {
+    const isWide = box.scrollWidth > box.clientWidth;
+    if (box.matches(tables)) box.classList.toggle("wide", isWide);
+    if (box.matches(".acw-scroll")) continue; // always reachable
+    if (isWide) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   }
 }

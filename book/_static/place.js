@@ -1,4 +1,5 @@
-// Remembers, in this browser alone, where each chapter was left, and offers to go on there.
+// Remembers, in this browser alone, where each chapter was left and whether the placement found it known, and offers to
+// go on there.
 (() => {
   const KEY = "attention-course";
   const nameOf = (address) => address.match(/notebooks\/(\w+)\.html/)?.[1];
@@ -12,9 +13,9 @@
     }
   }
 
-  function keep(place) {
+  function keep(name, place) {
     const all = places();
-    all[here] = { ...place, done: place.done || Boolean(all[here]?.done) };
+    all[name] = { ...all[name], ...place, done: place.done || Boolean(all[name]?.done) };
     try {
       localStorage.setItem(KEY, JSON.stringify(all));
     } catch {
@@ -30,31 +31,37 @@
     if (!read.length || !scrollY) return;
     const heading = read.at(-1);
     const done = scrollY + innerHeight > document.documentElement.scrollHeight - innerHeight;
-    keep({ at: Date.now(), id: heading.closest("section").id, title: heading.firstChild.textContent.trim(), done });
+    keep(here, { at: Date.now(), id: heading.closest("section").id, title: heading.firstChild.textContent.trim(), done });
   }
 
-  const said = (place) => (place.done ? "read" : "begun");
+  const said = ({ done, id, known }) => (done ? "read" : id ? "begun" : known ? "known" : "");
 
   function mark() {
     const all = places();
     for (const link of document.querySelectorAll("nav.bd-links a")) {
       const place = all[nameOf(link.href)];
-      if (place) link.insertAdjacentHTML("beforeend", ` <small class="place">${said(place)}</small>`);
+      if (place && said(place)) link.insertAdjacentHTML("beforeend", ` <small class="place">${said(place)}</small>`);
     }
     for (const step of document.querySelectorAll(".front-path li")) {
       const place = all[nameOf(step.querySelector("a").href)];
-      if (place) step.querySelector("small").append(` · ${said(place)}`);
+      if (place && said(place)) step.querySelector("small").append(` · ${said(place)}`);
     }
-    const [last] = Object.entries(all).filter(([, place]) => !place.done).sort(([, a], [, b]) => b.at - a.at);
+    const begun = Object.entries(all).filter(([, place]) => place.id && !place.done);
+    const [last] = begun.sort(([, a], [, b]) => b.at - a.at);
+    const [first] = Object.keys(all).filter((name) => all[name].known === false && !all[name].done).sort();
     const begin = document.querySelector(".front-begin");
-    if (!last || !begin) return;
-    const [name, { id, title }] = last;
+    const name = last?.[0] ?? first;
+    if (!name || !begin) return;
     const link = document.createElement("a");
-    link.href = `notebooks/${name}.html#${encodeURIComponent(id)}`;
-    link.textContent = `Go on: chapter ${name.slice(0, 2)}, ${title}`;
+    const page = `notebooks/${name}.html`;
+    link.href = last ? `${page}#${encodeURIComponent(last[1].id)}` : page;
+    link.textContent = last
+      ? `Go on: chapter ${name.slice(0, 2)}, ${last[1].title}`
+      : `Your answers: start with chapter ${name.slice(0, 2)}`;
     begin.append(link);
   }
 
+  globalThis.coursePlaces = { places, keep };
   addEventListener("DOMContentLoaded", mark);
   let waiting;
   if (here) {

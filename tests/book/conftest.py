@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import BrowserContext, Request
+from playwright.sync_api import Browser, BrowserContext, Request
 
 from book.contents import SITES
 from tests.book.book_support import ROOT, UNFOLD, Visit, build
@@ -42,6 +42,14 @@ def address(site: Path, serve: Callable[[Path], str]) -> str:
 def instructor_address(instructor_site: Path, serve: Callable[[Path], str]) -> str:
     """The address of the instructor's edition."""
     return serve(instructor_site)
+
+
+@pytest.fixture
+def own(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser that has read nothing yet."""
+    context = browser.new_context()
+    yield context
+    context.close()
 
 
 @pytest.fixture

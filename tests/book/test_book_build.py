@@ -79,7 +79,7 @@ def test_every_notebook_is_in_the_contents_and_on_the_map() -> None:
     notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert notebooks == {file for file in contents.files(TOC) if file.startswith("notebooks/")}
     about = {Path(name).name[:2]: facts.Facts(1, 1) for name in notebooks}
-    way = front.begin(about) + front.path(about, TOC)
+    way = front.begin(about, "learner") + front.path(about, TOC)
     links = {f'href="{contents.docname(name)}.html"' for name in notebooks}
     assert {link for link in links if link not in way} == set()
 

@@ -9,6 +9,7 @@ import yaml
 from playwright.sync_api import expect
 
 from book import facts, front, mistakes
+from book.contents import SITES
 from course_utils.exercises import all_exercises
 from tests.book.book_support import ROOT, Visit
 
@@ -38,6 +39,15 @@ def test_the_path_has_each_chapter_with_its_question_and_its_core_minutes() -> N
     assert "core path 44 min" in shown
     with pytest.raises(ValueError, match="must hold a question of chapter 99"):
         front.path({"99": facts.Facts(1, 1)}, [{"file": "notebooks/99_x.ipynb"}])
+
+
+def test_the_way_to_teach_comes_first_in_the_instructor_s_edition() -> None:
+    about = {"00": facts.Facts(9)}
+    first = {e: re.findall('href="([^"]+)"', front.begin(about, e))[0] for e in SITES}
+    assert first == {
+        "learner": "notebooks/00_start_here.html", "instructor": "instructor/teach.html",
+    }  # fmt: skip
+    assert all(front.begin(about, edition).count("front-go") == 1 for edition in SITES)
 
 
 def test_every_chapter_has_a_question_and_no_other() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.book.book_axe import AXE, RULES, RUN_AXE
 from tests.book.book_support import MODES, ROOT, Visit, pages
@@ -206,3 +207,25 @@ def test_page_that_turns_is_as_one_opened_so(
     turned.turn(then)
     opened = visit(f"{address}/{CHAPTER}", then)
     assert turned.page.evaluate(PICTURE) == opened.page.evaluate(PICTURE)
+
+
+def test_on_a_phone_the_toolbar_leads_on_and_nothing_lies_on_the_pictures(
+    visit: Callable[..., Visit], address: str
+) -> None:
+    page = visit(f"{address}/{CHAPTER}", "phone").page
+    page.evaluate("scrollTo(0, 4000)")
+    page.evaluate("scrollTo(0, 3000)")  # the theme offers the way back to whoever turns
+    expect(page.locator("#pst-back-to-top")).to_be_hidden()
+    page.get_by_role("link", name="Next: 04 Queries").click()
+    page.wait_for_url("**/04_queries_keys_values.html")
+
+
+def test_a_table_says_that_it_scrolls_where_it_does(
+    visit: Callable[..., Visit], address: str
+) -> None:
+    seen = visit(f"{address}/schemes.html", "phone")
+    table = seen.page.locator(".pst-scrollable-table-container").first
+    says = "getComputedStyle(document.querySelector('.pst-scrollable-table-container'), '::before')"
+    expect(table).to_have_class(re.compile(r"\bwide\b"))
+    assert "scrolls sideways" in seen.page.evaluate(f"{says}.content")
+    assert seen.page.evaluate(f"{says}.position") == "sticky"

@@ -1,21 +1,11 @@
 """The site remembers where a chapter was left, in the browser alone."""
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 CHAPTER = "notebooks/03_scaled_dot_product.html"
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def own(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that has read nothing yet."""
-    context = browser.new_context()
-    yield context
-    context.close()
 
 
 def kept(page: Page) -> str | None:

@@ -1,6 +1,7 @@
 // Where a model looked for each character it wrote, without a kernel: controls and picture.
 import { button, choice, div, fill, folded, make, say, scroll, shell, spoken, watch, widget } from "../shared.js";
 import { rove } from "../rove.js";
+import { task } from "../task.js";
 import { inside, largest, partAt, pieces, rowsOf, sentence, shown, signs } from "./alignment_explorer_words.js";
 
 export default widget(["score", "date"], ({ model, write }) => {
@@ -21,6 +22,7 @@ export default widget(["score", "date"], ({ model, write }) => {
     "aria-label": "Written characters. Arrow keys move from one to the next.",
   });
   const readout = spoken("acw-readout");
+  const goal = task("find a character with less than half of its weight on its own part of the date.");
   const table = make("table");
   const details = folded("Every character, as a table", scroll("Every character", table));
   details.addEventListener("toggle", fillTable);
@@ -34,6 +36,7 @@ export default widget(["score", "date"], ({ model, write }) => {
     make("p", { className: "acw-head", textContent: "It wrote: point at a character, or use the arrow keys" }),
     target,
     readout,
+    goal.line,
     details,
   );
 
@@ -102,6 +105,7 @@ export default widget(["score", "date"], ({ model, write }) => {
       button.tabIndex = i === place ? 0 : -1;
     });
     say(readout, sentence(view.source, view.text, view.rows, place, model.get("scores")[model.get("score")]));
+    goal.met(hovered === null && part !== null && inside(row, view.source.spans[part]) < 50);
   }
 
   function fillTable() {

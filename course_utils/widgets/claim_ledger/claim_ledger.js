@@ -1,5 +1,6 @@
 // The ledger of claims: filters, a table whose rows open, and a timeline of what it is about.
 import { button, choice, div, make, scroll, shell, spoken, uniqueId, widget } from "../shared.js";
+import { task } from "../task.js";
 import { VERDICTS, details, kinds, lit, passes, sentence, told, ways } from "./claim_ledger_rows.js";
 
 const FILTERS = ["chapter", "verdict", "how", "text"];
@@ -37,6 +38,7 @@ export default widget([...FILTERS, "opened"], ({ model, write }) => {
     return { claim, open, row };
   });
   const listed = detailRow();
+  const goal = task("open a claim that was run here and is wrong.");
   const body = make("tbody", {}, ...rows.map(({ row }) => row));
   const head = make("tr", {}, ...["Claim", "A published text says", "Verdict"].map((textContent) => make("th", { scope: "col", textContent })));
   const table = make("table", {}, make("thead", {}, head), body);
@@ -57,6 +59,7 @@ export default widget([...FILTERS, "opened"], ({ model, write }) => {
     ),
     said,
     how,
+    goal.line,
     div("acw-both",
       scroll("Claims", table),
       make("div", { className: "acw-time", hidden: !timeline.length },
@@ -82,6 +85,7 @@ export default widget([...FILTERS, "opened"], ({ model, write }) => {
         row.after(listed.row);
       }
     }
+    goal.met(rows.some(({ claim, row }) => claim.id === opened && !row.hidden && claim.verdict === "wrong" && claim.how === "run"));
     const shown = rows.filter(({ row }) => !row.hidden).map(({ claim }) => claim);
     said.textContent = sentence(shown, claims.length);
     how.textContent = ways(shown);

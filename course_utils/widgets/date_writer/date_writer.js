@@ -1,6 +1,7 @@
 // Type a date, and a trained model writes it as YYYY-MM-DD, without a kernel; point at a sign to see where it read.
 import { div, folded, heat, make, note, say, shell, spoken, uniqueId, watch, widget } from "../shared.js";
 import { rove } from "../rove.js";
+import { task } from "../task.js";
 import { isNoDay, signOf, signsOf, unpack, writeDate } from "./date_writer_model.js";
 import { called, certainty, sentence } from "./date_writer_words.js";
 
@@ -9,7 +10,7 @@ const MOST = 60;
 export default widget(["text"], ({ model, write }) => {
   const [alphabet, sure, languages] = ["alphabet", "sure", "languages"].map((name) => model.get(name));
   const state = unpack({ weights: model.get("weights"), layout: model.get("parts") });
-  let signs, found, hovered = null, done = false;
+  let signs, found, hovered = null;
 
   const id = uniqueId();
   const input = make("input", {
@@ -22,7 +23,7 @@ export default widget(["text"], ({ model, write }) => {
     className: "acw-written", dir: "ltr", role: "group", "aria-label": "Written signs. Arrow keys move from one to the next.",
   });
   const verdict = spoken("acw-sure");
-  const task = spoken("acw-task");
+  const goal = task("make it sure of a day that no calendar has.");
   const chips = model.get("examples").map((text) =>
     make("button", { type: "button", textContent: text, dir: "auto", onclick: () => write({ text }) }),
   );
@@ -34,7 +35,7 @@ export default widget(["text"], ({ model, write }) => {
     target,
     verdict,
     make("div", { className: "acw-chips", role: "group", "aria-label": "Examples" }, ...chips),
-    task,
+    goal.line,
     folded("What was measured", note(model.get("measured"))),
   );
 
@@ -63,8 +64,7 @@ export default widget(["text"], ({ model, write }) => {
     );
     hovered = null;
     root.classList.toggle("doubtful", found.chance < sure);
-    done ||= found.chance >= sure && isNoDay(found.text);
-    say(task, `Task: make it sure of a day that no calendar has.${done ? " ✓ Done." : ""}`);
+    goal.met(found.chance >= sure && isNoDay(found.text));
     say(verdict, signs.length ? certainty(found, sure, unknown) : "Nothing to read yet.");
     point();
   }

@@ -1,7 +1,8 @@
 // The explanation graph: what two layers of attention say about a prediction, and what hiding a word says.
 import { slider } from "../inputs.js";
 import { choice, div, fill, folded, make, onWidth, scroll, shell, spoken, svg, widget } from "../shared.js";
-import { METHODS, explained, unpack } from "./explanation_graph_numbers.js";
+import { METHODS, agreement, explained, unpack } from "./explanation_graph_numbers.js";
+import { task } from "../task.js";
 import { draw, nodeName, rows, sentence, verdict } from "./explanation_graph_picture.js";
 
 const TRAITS = ["method", "layer", "head", "residual", "source", "target"];
@@ -36,13 +37,14 @@ export default widget(TRAITS, ({ model, write, read }) => {
   const said = spoken("acw-said");
   const agrees = make("p", { className: "acw-agrees" });
   const table = make("table");
+  const goal = task("find a ranking whose rank correlation with leave-one-out is above 0.7.");
   const title = make("p", { className: "acw-title", textContent: model.get("title") });
   const frame = div("acw-frame", picture);
   const controls = [method, layer, head, source, target, residual].map(({ field }) => field);
   const root = shell("explanation", "Explanation graph",
     title,
     div("acw-controls", ...controls),
-    frame, said, agrees,
+    frame, said, agrees, goal.line,
     folded("As a table", scroll("All values", table)),
   );
 
@@ -84,6 +86,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
     picture.innerHTML = inside;
     said.textContent = sentence(own, chosen, found);
     agrees.textContent = verdict(own, chosen, found);
+    goal.met(!hovered && agreement(found.values, own.importance, own.reader).signed > 0.7);
     fill(table, "", ["token", METHODS[chosen.method], "place", "leave-one-out", "place"], rows(own, found));
   }
 

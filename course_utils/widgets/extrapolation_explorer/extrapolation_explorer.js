@@ -1,7 +1,8 @@
 // Which scheme of positions still works at which length: the controls, the picture and the tables.
 import { slider } from "../inputs.js";
 import { choice, depict, div, fill, folded, make, picture, scroll, shell, spoken, svg, widget } from "../shared.js";
-import { WIDE, looks, nearest, panel, point, ranking, sentence, times, two } from "./extrapolation_explorer_drawing.js";
+import { task } from "../task.js";
+import { WIDE, keepsUp, looks, nearest, panel, point, ranking, sentence, times, two } from "./extrapolation_explorer_drawing.js";
 
 export default widget(["task", "chosen", "index"], ({ model, write }) => {
   const tasks = model.get("tasks");
@@ -9,7 +10,7 @@ export default widget(["task", "chosen", "index"], ({ model, write }) => {
   const styles = looks(groups);
 
   const names = tasks.map(({ name }, i) => [i, name]);
-  const task = choice("task", (value) => write({ task: +value }), names);
+  const kind = choice("task", (value) => write({ task: +value }), names);
   const reading = slider("tokens read", { min: 0, max: tasks[0].lengths.length - 1 }, (index) => write({ index }));
   const boxes = new Map();
   const choose = (name, wanted) => {
@@ -39,11 +40,13 @@ export default widget(["task", "chosen", "index"], ({ model, write }) => {
   chart.addEventListener("pointerdown", follow);
   const here = make("table", { className: "acw-here" });
   const every = make("table");
+  const goal = task("find a scheme that is as good on the longest text as at the trained length.");
   const root = shell("extrapolation", "Train short, test long",
-    div("acw-controls", task.field, reading.field),
+    div("acw-controls", kind.field, reading.field),
     div("acw-groups", ...fields),
     said,
     div("acw-both", make("figure", {}, caption, chart), here),
+    goal.line,
     folded("Every scheme at every length, as a table", scroll("All numbers", every)),
   );
 
@@ -52,10 +55,11 @@ export default widget(["task", "chosen", "index"], ({ model, write }) => {
     const now = tasks[number];
     const [chosen, index] = [model.get("chosen"), model.get("index")];
     const tokens = now.lengths[index];
-    task.select.value = number;
+    kind.select.value = number;
     reading.show(index, tokens, `${tokens} tokens, ${times(tokens, now.trained)}`);
     for (const [name, input] of boxes) input.checked = chosen.includes(name);
     said.textContent = sentence(now, chosen, index);
+    goal.met(index === now.lengths.length - 1 && keepsUp(now, chosen));
     caption.textContent = `${now.what}, ${now.lower ? "lower" : "higher"} is better; line: mean of the runs, band: all runs`;
     depict(chart, `${now.what} against tokens read; the numbers are in the tables`, panel(now, chosen, index, styles));
     fill(

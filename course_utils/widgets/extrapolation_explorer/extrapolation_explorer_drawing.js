@@ -27,6 +27,13 @@ export function ranking({ curves, lower }, chosen, index) {
   return found.sort((a, b) => (lower ? a.mean - b.mean : b.mean - a.mean));
 }
 
+/** Whether one of the chosen schemes is as good at the longest length as at the trained one, to two digits. */
+export const keepsUp = ({ curves, lengths, lower, trained }, chosen) =>
+  curves.some(([name, points]) => {
+    const [last, first] = [points.at(-1), points[lengths.indexOf(trained)]].map((point) => +two(point?.[1] ?? NaN));
+    return chosen.includes(name) && (lower ? last <= first : last >= first);
+  });
+
 /** How far a length is from the trained one, as words. */
 export function times(length, trained) {
   if (length === trained) return "the trained length";

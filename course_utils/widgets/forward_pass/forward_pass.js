@@ -5,6 +5,7 @@ import { button, choice, div, fill, folded, make, note, offer, onWidth, say, scr
 import { MEASURES, atlas, largest, rowOf, unpack, upTo, withoutFirst } from "./forward_pass_numbers.js";
 import { atlasGrid, drawAtlas, drawLens, drawMap, headAt, lensGrid, mapGrid, placeOf } from "./forward_pass_picture.js";
 import { barList, lensList, plot, scale, stepper } from "./forward_pass_parts.js";
+import { task } from "../task.js";
 import { liveParts } from "./forward_pass_live.js";
 import {
   countSentence, headSentence, keySentence, lensSentence, quoted, restingSentence,
@@ -41,6 +42,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
     position: stepper("position", (by) => go({ position: state().position + by })),
   };
   const said = spoken("acw-said");
+  const goal = task("find a head that puts more than half of its weight on the very token at the position.");
   const live = liveParts(model, write);
 
   /** Another choice; another prompt begins at its last position. */
@@ -113,6 +115,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
     count,
     div("acw-bar", ...Object.values(steppers).map((one) => one.field)),
     said,
+    goal.line,
     views,
     scale(),
     lens,
@@ -206,6 +209,8 @@ export default widget(TRAITS, ({ model, write, read }) => {
     barsName.textContent = `Next word after ${quoted(prompt.tokens[now.position])}`;
     barList(bars, prompt, now.position, after);
     speak(now);
+    const [most] = largest(rowOf(prompt, now.layer, now.head, now.position));
+    goal.met(now.position > 0 && most[0] === now.position && most[1] > 0.5);
     if (details.open) showTables(now);
   }
 

@@ -4,6 +4,7 @@ import { cellAt, steer } from "../cells.js";
 import {
   colourRange, decode, extent, labels, largestInRow, mapOf, naming, percent, raster, textWidth,
 } from "../heatmap/heatmap_values.js";
+import { task } from "../task.js";
 import { brief, cellSentence, gridLayout, offSentence, shares } from "./head_grid_values.js";
 import { barDrawing, cross, legend, mapLabels } from "./head_grid_picture.js";
 
@@ -32,6 +33,7 @@ export default widget(DATA, ({ model, write }) => {
   const said = spoken("acw-said");
   const bars = picture("0 0 0 0");
   const change = figure("How far each query's output moves", said, bars);
+  const goal = task("switch off only the head that the chosen query needs most.");
   const table = make("table");
   const details = folded("This query in every head, as a table", scroll("Every head", table));
   details.addEventListener("toggle", fillTable);
@@ -41,6 +43,7 @@ export default widget(DATA, ({ model, write }) => {
     grid,
     readout,
     change,
+    goal.line,
     details,
   );
 
@@ -86,7 +89,7 @@ export default widget(DATA, ({ model, write }) => {
     title.hidden = !model.get("title");
     root.setAttribute("aria-label", model.get("title") || "Heads side by side");
     offer(layers, model.get("layer_names").map((name, layer) => [layer, name]));
-    switches.hidden = change.hidden = !view.parts;
+    switches.hidden = change.hidden = goal.line.hidden = !view.parts;
     scale.innerHTML = legend(view.range);
     grid.setAttribute(
       "aria-label",
@@ -171,7 +174,17 @@ export default widget(DATA, ({ model, write }) => {
     said.textContent = offSentence(gone, view.names, view.far, view.queries);
     bars.setAttribute("aria-label", said.textContent);
     drawBars();
+    reward();
     if (details.open) fillTable();
+  }
+
+  /** Tick the task if one head is off and the chosen query's output moves most without it. */
+  function reward() {
+    const gone = missing();
+    if (!view.parts || gone.length !== 1 || view.heads.length < 2) return;
+    const [row] = model.get("cell");
+    const moved = view.heads.map((_, head) => shares(view.parts, view.partsShape, model.get("layer"), [head])[row]);
+    goal.met(moved[gone[0]] === Math.max(...moved));
   }
 
   function drawBars() {
@@ -221,7 +234,7 @@ export default widget(DATA, ({ model, write }) => {
   const begin = () => [
     watch(model, ["layer"], show),
     watch(model, ["off"], turn),
-    watch(model, ["cell"], () => point()),
+    watch(model, ["cell"], () => (point(), reward())),
     onWidth(grid, () => fit()),
   ];
   return { root, update: load, begin };

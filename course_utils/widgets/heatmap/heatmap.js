@@ -1,6 +1,7 @@
 // A heatmap of attention weights that lives without a kernel: what it shows, its controls, and what they do.
 import { button, choice, div, fill, format, make, offer, onWidth, say, shell, uniqueId, watch, widget } from "../shared.js";
 import { cellAt, steer } from "../cells.js";
+import { task } from "../task.js";
 import {
   colourRange, decode, difference, extent, labels, mapOf, naming, pairRows, pairSentence, pairSummary, ranking, sentence,
   shareMoved, signedRange, summary,
@@ -98,6 +99,13 @@ function kinds(get, { shape, stacks }) {
   return shape[0] * shape[1] > 1 ? [["first", "one map"], ...pair] : [];
 }
 
+/** The largest value of each row; of a comparison, how far its two maps are apart there. */
+function peaksOf({ isPair, apart, views }) {
+  const { rows, columns, values } = views[0];
+  const row = (i) => (isPair ? apart.map(Math.abs) : values).subarray(i * columns, (i + 1) * columns);
+  return Array.from({ length: rows }, (_, i) => row(i).reduce((most, x) => Math.max(most, x), -Infinity));
+}
+
 // What is shown, saved as a file.
 const asUrl = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
 const save = (href, name) => make("a", { href, download: name }).click();
@@ -145,6 +153,7 @@ export default widget(DATA, ({ model, write }) => {
   const table = make("table");
   const asTable = make("summary");
   const details = make("details", { ontoggle: () => fillTable() }, asTable, table);
+  const goal = task("find the query whose largest value is the smallest of all.");
   const file = () => {
     const images = seen.views.map(({ values }, i) => (values.length > 4096 ? panels[i].image() : null));
     return svgFile(seen.views, seen.title, images);
@@ -155,7 +164,7 @@ export default widget(DATA, ({ model, write }) => {
   bar.append(saving("Save PNG", savePng), saving("Save SVG", saveSvg));
   const figure = div("acw-figure", plot, readout);
   const main = div("acw-main", figure, headField);
-  const root = shell("heatmap", "Heatmap", title, bar, main, details, said);
+  const root = shell("heatmap", "Heatmap", title, bar, main, goal.line, details, said);
 
   /** New data: decode, and make the controls that fit it. */
   function load() {
@@ -183,6 +192,7 @@ export default widget(DATA, ({ model, write }) => {
   /** Another head, layer, comparison or span of colours. */
   function show() {
     seen = look(get, held);
+    seen.peaks = peaksOf(seen);
     const { kind, isPair, first, second, apart, views, range, there } = seen;
     layers.select.selectedIndex = get("layer");
     view.select.value = kind;
@@ -225,6 +235,8 @@ export default widget(DATA, ({ model, write }) => {
     const { isPair, first, second, views } = seen;
     const [row, column] = hovered ?? get("cell");
     views.forEach((_, i) => panels[i].point(row, column));
+    goal.line.hidden = views[0].rows < 2;
+    if (hovered === null) goal.met(views[0].rows > 1 && seen.peaks[row] === Math.min(...seen.peaks));
     say(readout, isPair ? pairSentence(first, second, row, column) : sentence(views[0], row, column));
     if (details.open) fillTable();
   }

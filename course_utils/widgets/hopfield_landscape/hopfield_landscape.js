@@ -4,6 +4,7 @@ import { handle, pointed, put } from "../plane.js";
 import { check, slider } from "../inputs.js";
 import { depict, div, fill, heat, make, picture, scroll, shell, spoken, widget } from "../shared.js";
 import { UPDATES, valleys, walk } from "./hopfield_landscape_numbers.js";
+import { task } from "../task.js";
 import { SIDE, at, contours, energyPanel, from, names, sentence, trail } from "./hopfield_landscape_panels.js";
 
 const BETA = { min: -10, max: 20 }; // ten steps to a factor of ten
@@ -42,6 +43,7 @@ export default widget(["patterns", "count", "start", "beta", "as_attention"], ({
 
   const curve = picture(`0 0 ${SIDE} 140`);
   const table = make("table", { className: "acw-numbers" });
+  const goal = task("find a setting at which several patterns share one valley.");
   const root = shell("hopfield", "Hopfield landscape",
     div("acw-controls acw-rows", beta.field, count.field, swap.label),
     step,
@@ -60,6 +62,7 @@ export default widget(["patterns", "count", "start", "beta", "as_attention"], ({
       scroll("Every step", table),
       make("figure", { className: "acw-fall" }, make("figcaption", { textContent: "Energy after each step" }), curve),
     ),
+    goal.line,
   );
 
   let drawnFor, found;
@@ -85,6 +88,7 @@ export default widget(["patterns", "count", "start", "beta", "as_attention"], ({
     swap.input.checked = asAttention;
     step.textContent = words.step;
     said.textContent = sentence({ patterns, beta: sharpness, steps, found, asAttention });
+    goal.met(found === 1 && patterns.length > 1);
     start.textContent = asAttention ? "q" : "ξ";
     [start, ...grips].forEach((grip, i) => {
       grip.hidden = i > patterns.length;

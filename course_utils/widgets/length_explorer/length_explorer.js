@@ -1,6 +1,7 @@
 // What two models wrote at each length, without a kernel: the controls, the symbols and the table.
 import { slider } from "../inputs.js";
 import { button, div, figure, fill, folded, make, note, picture, scroll, shell, spoken, widget } from "../shared.js";
+import { task } from "../task.js";
 import { compare, curvePanel, sentence } from "./length_explorer_drawing.js";
 
 const PART = 10; // symbols in one small table, so that a line can break
@@ -23,6 +24,7 @@ export default widget(["length", "example"], ({ model, write }) => {
     write({ example: (model.get("example") + 1) % byLength.get(model.get("length")).length }),
   );
   const said = spoken("acw-said");
+  const goal = task(`find the shortest source in which ${names[0]} makes an error.`);
   const parts = div("acw-parts");
   const chart = picture("0 0 400 188");
   const numbers = make("table");
@@ -32,8 +34,12 @@ export default widget(["length", "example"], ({ model, write }) => {
     said,
     parts,
     note("Framed: wrong. –: nothing written."),
+    goal.line,
     folded("Every measured length, as a table", scroll("Accuracies", numbers)),
   );
+
+  const errs = ([source, first]) => compare(source, first).some(({ right }) => !right);
+  const shortest = lengths.find((length) => byLength.get(length).some(errs));
 
   const wrong = (symbol) => [
     make("mark", { textContent: symbol || "–" }),
@@ -61,6 +67,7 @@ export default widget(["length", "example"], ({ model, write }) => {
     reading.show(lengths.indexOf(length), length, `${length} symbols`);
     again.disabled = all.length < 2;
     said.textContent = sentence(names, source, copies);
+    goal.met(length === shortest && errs([source, written[0]]));
     const starts = Array.from({ length: Math.ceil(length / PART) }, (_, i) => i * PART);
     parts.replaceChildren(...starts.map((start) => part(start, source, copies)));
     chart.innerHTML = curvePanel({ names, curves, trained: model.get("trained"), length, longest });

@@ -1,6 +1,7 @@
 // Cut a digit into patches, shuffle them, take the positions away; see what the class token reads.
 import { check } from "../inputs.js";
 import { button, choice, div, figure, fill, folded, make, offer, say, scroll, shell, spoken, svg, widget } from "../shared.js";
+import { task } from "../task.js";
 import { unpack, view } from "./patch_explorer_model.js";
 import { SIDE, drawCut, drawRead, drawTokens, sentence, short, tokensBox } from "./patch_explorer_picture.js";
 
@@ -26,6 +27,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
   const said = spoken("acw-said");
   const viewBox = `0 0 ${SIDE} ${SIDE}`;
   const [whole, seen, tokens] = [svg("acw-cut", { viewBox }), svg("acw-read", { viewBox }), svg("acw-tokens")];
+  const goal = task("find an image that it reads right with its patches shuffled.");
   const [guesses, weights] = [make("table"), make("table")];
   const root = shell("patches", "Patch explorer",
     div("acw-controls",
@@ -37,6 +39,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
       guesses,
     ),
     scroll("The sequence of tokens", figure("The sequence: class token, then patches; below, the weights", tokens)),
+    goal.line,
     folded("All weights of the class token", weights),
   );
 
@@ -56,6 +59,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
     tokens.innerHTML = drawTokens(found.patches, now.patch, found.row);
     const guessed = found.probabilities.map((p, i) => [i, short(p)]);
     const digits = fill(guesses, "Probability of each digit", ["digit", "probability"], guessed);
+    goal.met(now.shuffle > 0 && found.probabilities.indexOf(Math.max(...found.probabilities)) === label);
     digits.forEach((row, i) => {
       row.style.setProperty("--share", `${100 * found.probabilities[i]}%`);
       row.classList.toggle("right", i === label);

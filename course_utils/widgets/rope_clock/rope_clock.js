@@ -1,6 +1,7 @@
 // Pairs of a query and a key, turned by where they stand: the controls and the page.
 import { slider } from "../inputs.js";
 import { button, choice, depict, div, figure, fill, folded, make, picture, scroll, shell, spoken, svg, uniqueId, widget } from "../shared.js";
+import { task } from "../task.js";
 import { degrees, look } from "./rope_clock_numbers.js";
 import { curve, dial, fixed, pairWords, sentence } from "./rope_clock_picture.js";
 
@@ -35,6 +36,8 @@ export default widget(TRAITS, ({ model, write, read }) => {
   const chart = picture("0 0 560 166");
   const head = ["pair", "features", "radians per position", "query rotated by", "key rotated by", "difference", "share of q·k"];
   const table = make("table");
+  const goal = task("move query and key to other places without a change of q·k.");
+  const began = ["query_position", "key_position"].map((name) => model.get(name));
   const root = shell("clock", "RoPE clock",
     div("acw-controls acw-rows", query.field, key.field, div("acw-switch", earlier, later, ...pairing.field.children)),
     said,
@@ -48,6 +51,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
     ),
     detail,
     figure("q·k at every distance", chart),
+    goal.line,
     folded("All pairs, as a table", scroll("All pairs", table)),
   );
 
@@ -59,6 +63,8 @@ export default widget(TRAITS, ({ model, write, read }) => {
     earlier.disabled = Math.min(state.query_position, state.key_position) <= 0;
     later.disabled = Math.max(state.query_position, state.key_position) >= last;
     said.textContent = sentence(seen, state);
+    const moved = [state.query_position - began[0], state.key_position - began[1]];
+    goal.met(moved[0] !== 0 && moved[0] === moved[1]);
     detail.textContent = pairWords(seen.pairs[state.pair]);
     const reach = Math.max(...seen.pairs.flatMap(({ q, k }) => [Math.hypot(...q), Math.hypot(...k)]));
     dials.forEach((one, i) => {

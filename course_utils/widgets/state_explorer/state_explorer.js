@@ -2,8 +2,11 @@
 import { decimal, whole } from "../numbers.js";
 import { slider } from "../inputs.js";
 import { button, choice, depict, div, make, note, picture, shell, spoken, cividis, widget } from "../shared.js";
+import { task } from "../task.js";
 import { FADING, KINDS, MOST, bytes, fresh, overwritten, readings, stateOf } from "./state_explorer_numbers.js";
 import { SIZE, STATE, drawCache, drawState, letter, limitOf, sentence } from "./state_explorer_picture.js";
+
+const MANY = 10; // keys of the task
 
 export default widget(["kind", "writes", "width", "fade", "asked"], ({ model, write, read }) => {
   const grown = (pair) => write({ writes: [...model.get("writes"), pair], asked: pair[0] });
@@ -19,6 +22,7 @@ export default widget(["kind", "writes", "width", "fade", "asked"], ({ model, wr
     write({ writes, ...(known ? {} : { asked: writes.at(-1)[0] }) });
   });
 
+  const goal = task(`let ${MANY} keys or more all read right from a state.`);
   const story = make("p", { className: "acw-story" });
   const said = spoken("acw-said");
   const cache = picture(`0 0 ${SIZE.wide} ${SIZE.high}`);
@@ -47,6 +51,7 @@ export default widget(["kind", "writes", "width", "fade", "asked"], ({ model, wr
     said,
     note("A bar is the cosine between what a key reads and its newest value. Choose a key to query the memory with it."),
     bars,
+    goal.line,
   );
 
   function update() {
@@ -72,6 +77,7 @@ export default widget(["kind", "writes", "width", "fade", "asked"], ({ model, wr
     const columns = `${now.writes.length} columns, one per pair: a key of ${now.width} numbers above, its value below`;
     depict(cache, columns, drawCache(now.writes, now.width));
     depict(state, `${now.width} by ${now.width} numbers, the largest ${limitOf(matrix).toFixed(2)}`, drawState(matrix));
+    goal.met(!cached && found.length >= MANY && found.every((one) => one.answered === one.wanted));
     rows.forEach(({ row, bar, words }, key) => {
       const one = found.find((other) => other.key === key);
       row.hidden = !one;

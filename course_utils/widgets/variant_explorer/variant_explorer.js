@@ -2,6 +2,7 @@
 import { inBytes, inFlop } from "../units.js";
 import { slider } from "../inputs.js";
 import { choice, depict, div, fill, make, picture, scroll, shell, spoken, widget } from "../shared.js";
+import { task } from "../task.js";
 import { VARIANTS, costs, plain, share } from "./variant_explorer_costs.js";
 import { CURVE, drawCurves, drawPattern, pattern } from "./variant_explorer_picture.js";
 
@@ -69,11 +70,13 @@ export default widget(["variant", ...SIZES, "curves"], ({ model, write }) => {
   const lines = picture(`0 0 ${CURVE.wide} 276`);
   const head = ["one layer, float32", "this", "plain", "share"];
   const table = make("table");
+  const goal = task("keep less than a hundredth of what plain attention keeps while it generates.");
   const root = shell("variant", "Variants of attention",
     div("acw-controls acw-rows", chosen.field, ...Object.values(sliders).map(({ field }) => field)),
     said,
     div("acw-both", make("figure", {}, seen, squares), make("figure", {}, times, lines)),
     scroll("Costs", table),
+    goal.line,
   );
 
   function update() {
@@ -97,6 +100,8 @@ export default widget(["variant", ...SIZES, "curves"], ({ model, write }) => {
     times.textContent = measuredWith(variant);
     depict(lines, `Recorded times. ${recorded(variant, curves, sizes.length)}`, drawCurves(variant, curves, sizes.length));
     fill(table, "", head, rows(variant, sizes));
+    const [kept, all] = [costs(variant, sizes).cache, plain(variant, sizes).cache];
+    goal.met(kept !== null && kept < all / 100);
   }
 
   return { root, update };

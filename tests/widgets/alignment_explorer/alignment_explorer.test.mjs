@@ -98,3 +98,16 @@ test("buttons go round the dates", async () => {
     assert.deepEqual(traitsOf("date"), [date]);
   }
 });
+
+test("a character read mostly outside of its part ticks the task", async () => {
+  const { set, text } = show(widget, START);
+  const ticked = [];
+  for (let place = 0; place < 10; place++) {
+    await set({ place });
+    const [, inside] = text(".acw-readout").match(/: (\d+)%\.$/) ?? [, 100];
+    ticked.push([inside < 50, text(".acw-task").startsWith("✓")]);
+  }
+  const first = ticked.findIndex(([outside]) => outside);
+  assert.ok(first >= 0);
+  assert.deepEqual(ticked.map(([, done]) => done), ticked.map((_, i) => i >= first));
+});

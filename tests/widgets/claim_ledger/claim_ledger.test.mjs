@@ -100,3 +100,12 @@ test("words typed filter, and an entry that has the focus is cited", async () =>
 test("without a timeline none is drawn", () => {
   assert.ok(show(widget, { ...START, timeline: [] }).one(".acw-time").hidden);
 });
+
+test("an opened claim that was run and is wrong ticks the task, another does not", async () => {
+  const one = claims.map((claim, i) => ({ ...claim, how: "run", verdict: i ? "wrong" : "confirmed" }));
+  const { set, text } = show(widget, { ...START, claims: one });
+  await set({ opened: one[0].id });
+  assert.match(text(".acw-task"), /^○/);
+  await set({ opened: one[1].id });
+  assert.match(text(".acw-task"), /^✓/);
+});

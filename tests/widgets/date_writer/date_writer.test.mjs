@@ -110,9 +110,9 @@ test("the task is done once it is sure of a day that no calendar has, and stays 
   assert.match(text(".acw-task"), /no calendar has\.$/);
   await type("30 February 2021");
   assert.match(text(".acw-sure"), /^Sure: .* 2021-02-30 is not a day of the calendar\.$/);
-  assert.match(text(".acw-task"), /✓ Done\.$/);
+  assert.match(text(".acw-task"), /^✓.*Done\.$/);
   await type("1 May 1999");
-  assert.match(text(".acw-task"), /✓ Done\.$/);
+  assert.match(text(".acw-task"), /^✓.*Done\.$/);
 });
 
 test("pointing shows, leaving goes back, pressing keeps, and the arrows walk", async () => {

@@ -139,3 +139,10 @@ test("it follows Python; words are written as text", async () => {
   assert.match(said(), /from a<b/);
   assert.equal(all("b").length, 0);
 });
+
+test("a ranking that agrees with leave-one-out ticks the task", async () => {
+  const { put, text } = show(widget, { ...START, importance: explained(modelOf(cases[0]), { ...START, method: "gradient" }).values });
+  assert.match(text(".acw-task"), /^○/);
+  await put("ranking", "gradient");
+  assert.match(text(".acw-task"), /^✓/);
+});

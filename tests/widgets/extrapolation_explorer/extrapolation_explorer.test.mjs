@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import widget from "../../../course_utils/widgets/extrapolation_explorer/extrapolation_explorer.js";
 import {
-  looks, nearest, panel, places, ranking, sentence, spread, times,
+  keepsUp, looks, nearest, panel, places, ranking, sentence, spread, times,
 } from "../../../course_utils/widgets/extrapolation_explorer/extrapolation_explorer_drawing.js";
 import { keepsHouse, near, show } from "../dom.mjs";
 
@@ -105,4 +105,15 @@ test("the pointer chooses the nearest length", async () => {
   one("figure svg").getBoundingClientRect = () => ({ left: 0, width: 440 });
   await fire(one("figure svg"), "pointermove", { clientX: 312 });
   assert.deepEqual(traitsOf("index"), [2]);
+});
+
+test("a scheme that is as good at the longest length as at the trained one ticks the task", async () => {
+  const flat = { ...text, curves: [...text.curves, ["flat", text.lengths.map(() => [1, 1, 1])]] };
+  const { set, text: said } = show(widget, { ...START, tasks: [flat, copy], chosen: ["RoPE"], groups: [...groups, ["more", ["flat"]]] });
+  await set({ chosen: ["RoPE", "flat"] });
+  assert.match(said(".acw-task"), /^○/, "at the shortest length");
+  await set({ index: 2 });
+  assert.match(said(".acw-task"), /^✓/);
+  const rises = { lower: true, trained: 1, lengths: [1, 2], curves: [["a", [[1, 1, 1], [2, 2, 2]]]] };
+  assert.deepEqual([keepsUp(rises, ["a"]), keepsUp({ ...rises, lower: false }, ["a"]), keepsUp(rises, [])], [false, true, false]);
 });

@@ -219,3 +219,10 @@ test("numbers that cannot be unpacked are said to be so", async () => {
   const page = await ready({ prompts: [{ ...runs[0], data: "AAAA" }] });
   assert.match(page.said(), /^The numbers cannot be unpacked/);
 });
+
+test("a head that stays with its own token ticks the task", async () => {
+  const page = await ready();
+  assert.match(page.text(".acw-task"), /^○/);
+  await page.set({ layer: 5, head: 2 });
+  assert.match(page.text(".acw-task"), /^✓/);
+});

@@ -134,3 +134,12 @@ test("the table has every head; a row of no numbers is said, not thrown", async 
     ["Head 1", "0.400", "'b' (1), 0.600", "80%", "off"],
   ]);
 });
+
+test("only the head that the chosen query needs most ticks the task", async () => {
+  const { click, text } = show(widget, START);
+  for (const [name, sign] of [["All off", "○"], ["All on", "○"], ["Head 0", "○"], ["Head 1", "○"], ["Head 0", "✓"]]) {
+    await click(name);
+    assert.equal(text(".acw-task")[0], sign, name);
+  }
+  assert.ok(show(widget, { ...START, parts: floats() }).one(".acw-task").hidden);
+});

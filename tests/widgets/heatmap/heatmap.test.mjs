@@ -187,3 +187,13 @@ test("tokens and titles stay text", () => {
   assert.equal(one("img, b"), null);
   assert.equal(text(".acw-title"), "<b>x</b>");
 });
+
+test("the query whose largest value is the smallest ticks the task; one query has none to choose", async () => {
+  const data = floats(0.8, 0.1, 0.1, 0.4, 0.3, 0.3);
+  const single = { ...START, shape: [1, 1, 2, 3], head_names: ["Head 0"], query_tokens: null, data, cell: [0, 0] };
+  const { set, text } = show(widget, single);
+  assert.match(text(".acw-task"), /^○/);
+  await set({ cell: [1, 0] });
+  assert.match(text(".acw-task"), /^✓/);
+  assert.ok(show(widget, { ...single, shape: [1, 1, 1, 3], data: floats(0.8, 0.1, 0.1) }).one(".acw-task").hidden);
+});

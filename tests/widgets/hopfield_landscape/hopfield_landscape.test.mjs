@@ -117,3 +117,11 @@ test("it follows Python; each row of weights sums to 1, and pictures have words 
   assert.match(said[0], /^The energy over the plane, with 3 valleys/);
   assert.match(said[1], /^Energy: \d\.\d{3}, /);
 });
+
+test("several patterns in one valley tick the task", async () => {
+  const { set, text } = show(widget, START);
+  await set({ count: 1, beta: 0.1 });
+  assert.match(text(".acw-task"), /^○/);
+  await set({ count: 2 });
+  assert.match(text(".acw-task"), /^✓/);
+});

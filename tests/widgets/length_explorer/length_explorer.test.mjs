@@ -88,3 +88,13 @@ test("the table holds every length of either model, and says what was not measur
     ["20", "25% (20% to 30%)", "not measured"],
   ]);
 });
+
+test("the shortest source with an error ticks the task, and no longer one does", async () => {
+  const { put, click, text } = explorer();
+  assert.match(text(".acw-task"), /^○Try: find the shortest source in which fixed makes an error\.$/);
+  await put("source length", 1);
+  assert.match(text(".acw-task"), /^○/);
+  await put("source length", 0);
+  await click("Another example");
+  assert.match(text(".acw-task"), /^✓/);
+});

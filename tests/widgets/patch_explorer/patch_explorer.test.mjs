@@ -107,3 +107,15 @@ test("without positions a shuffle keeps every probability", async () => {
   await click("shuffle patches");
   assert.equal(text(".acw-main tbody"), before);
 });
+
+test("a shuffled image that is read right ticks the task; one in order does not", async () => {
+  const { put, click, said, text } = show(widget, START);
+  await click("shuffle patches");
+  assert.match(said(), /a wrong 2/);
+  assert.match(text(".acw-task"), /^○/);
+  await click("in order");
+  await put("image", 4);
+  assert.match(text(".acw-task"), /^○/);
+  await click("shuffle patches");
+  assert.match(text(".acw-task"), /^✓/);
+});

@@ -96,3 +96,15 @@ test("it follows Python", async () => {
   await set({ query_position: 2 });
   assert.match(said(), /both at the same place/);
 });
+
+test("both moved alike tick the task; one of them, or none, does not", async () => {
+  const { click, set, text, traitsOf } = show(widget, START);
+  const [query, key] = traitsOf("query_position", "key_position");
+  await set({ key_position: key + 1 });
+  assert.match(text(".acw-task"), /^○/);
+  await set({ key_position: key });
+  assert.match(text(".acw-task"), /^○/);
+  await click("Both one later");
+  assert.deepEqual(traitsOf("query_position", "key_position"), [query + 1, key + 1]);
+  assert.match(text(".acw-task"), /^✓/);
+});

@@ -132,3 +132,13 @@ test("it follows Python, and there is room for a number of pairs, and no more", 
   await set({ writes: Array.from({ length: 48 }, (_, i) => [i % 20, i % 10]) });
   assert.ok(button("Add").disabled && button("Write").disabled);
 });
+
+test("ten keys that all read right tick the task, from a state and not from a cache", async () => {
+  const writes = Array.from({ length: 10 }, (_, i) => [i, (7 * i + 3) % 10]);
+  const { put, text } = explorer({ kind: "softmax", writes, width: 32 });
+  assert.equal(text(".acw-bars").match(/✗/), null);
+  assert.match(text(".acw-task"), /^○/);
+  await put("memory", "delta");
+  assert.equal(text(".acw-bars").match(/✗/), null);
+  assert.match(text(".acw-task"), /^✓/);
+});

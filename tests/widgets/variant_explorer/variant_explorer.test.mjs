@@ -136,3 +136,11 @@ test("key and value heads are never more than heads; it follows Python", async (
   await set({ length: 512 });
   assert.match(said(), /512 tokens/);
 });
+
+test("a cache below a hundredth ticks the task; none at all does not", async () => {
+  const { put, text } = show(widget, START);
+  await put("variant", "xca");
+  assert.match(text(".acw-task"), /^○/);
+  await put("variant", "linear");
+  assert.match(text(".acw-task"), /^✓/);
+});
