@@ -81,6 +81,7 @@ def publish_twins() -> None:
     display: Any = shell.display_formatter
     formatter: Any = BaseFormatter(parent=display)
     formatter.format_type, formatter._return_type = MIME, str
+    formatter.print_method = "_repr_dark_"  # unset, it is __repr__, which all objects have
     formatter.for_type(Figure, lambda figure: b64encode(dark_twin(figure)).decode())
     display.formatters[MIME] = formatter
 

@@ -198,8 +198,8 @@ from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 from course_utils import plotting
 plotting.use_style()
-data, _ = shell.display_formatter.format(plotting.new_figure("Finding", "x", "y").figure)
-print(*sorted(data))
+for shown in (plotting.new_figure("Finding", "x", "y").figure, "a text"):
+    print(*sorted(shell.display_formatter.format(shown)[0]))
 """
 
 
@@ -211,7 +211,9 @@ def test_ipython_shows_the_twin_only_where_it_is_asked_for(
     monkeypatch.setenv("MPLBACKEND", "agg")
     command = [sys.executable, "-c", SHOWN]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["image/png", *[MIME] * bool(asked), "text/plain"]
+    figure, text = done.stdout.splitlines()
+    assert figure.split() == ["image/png", *[MIME] * bool(asked), "text/plain"]
+    assert text == "text/plain"
 
 
 def test_without_ipython_nothing_can_be_published() -> None:
