@@ -771,7 +771,7 @@ Each score was trained from three seeds, with everything else the same. All numb
 """
 
 
-# %% guess={"name": "02.scores", "kind": "order", "asks": "In which order are date models with these four, by the share of dates exactly right (lowest of three seeds)?", "take": "ascending", "options": {"dot": "dot {} to", "fixed context": "fixed {} to", "additive": "additive {} to", "general": "general {} to"}}
+# %% guess={"name": "02.scores", "kind": "order", "asks": "A date model without attention (fixed context) and three with it: in which order are they, the worst first, by the share of dates exactly right (lowest of three seeds)?", "take": "ascending", "options": {"dot": "dot {} to", "fixed context": "fixed {} to", "additive": "additive {} to", "general": "general {} to"}}
 guess("02.scores")
 
 

@@ -1440,7 +1440,7 @@ r"""
 **Predict.** Section 7 gives $q \cdot k$ a variance of 64 and vectors a length of 8, if entries are independent with variance 1. What are they after training? And what does a scale half or twice as large cost, or $1/d_k$?
 """
 
-# %% guess={"name": "03.variance", "kind": "number", "asks": "SmolLM2 has heads of width 64: what is the variance of q·k within a row, in its median head after training?", "low": 1, "high": 10000, "log": true, "reads": {"record": "chapter_20_boxes", "rows": "scale", "value": "variance"}}
+# %% guess={"name": "03.variance", "kind": "number", "asks": "SmolLM2 has heads of width 64: after training, what is the variance of q·k (before the scale) within a row, in its median head?", "low": 1, "high": 10000, "log": true, "reads": {"record": "chapter_20_boxes", "rows": "scale", "value": "variance"}}
 guess("03.variance")
 
 # %%

@@ -317,7 +317,7 @@ Is it that an SVM compares pixel with pixel? But only the networks were trained 
 **Predict.** An SVM that has seen all nine shifts of every training image: does it still fall apart?
 """
 
-# %% guess={"name": "14.nine_shifts", "kind": "choice", "asks": "Which is right for the most shifted test digits: the ViT, or one of the two others if it has seen all nine shifts of every training image?", "take": "largest", "options": {"the ViT": {"record": "chapter_14_digits", "where": {"model": "ViT"}, "value": "shifted"}, "the SVM": {"record": "chapter_14_digits", "where": {"model": "SVM, shifts"}, "value": "shifted"}, "logistic regression": {"record": "chapter_14_digits", "where": {"model": "logistic regression, shifts"}, "value": "shifted"}}}
+# %% guess={"name": "14.nine_shifts", "kind": "choice", "asks": "Which classifies the largest share of the shifted test digits correctly: the ViT, or an SVM or a logistic regression that has seen all nine shifts of every training image?", "take": "largest", "options": {"the ViT": {"record": "chapter_14_digits", "where": {"model": "ViT"}, "value": "shifted"}, "the SVM": {"record": "chapter_14_digits", "where": {"model": "SVM, shifts"}, "value": "shifted"}, "logistic regression": {"record": "chapter_14_digits", "where": {"model": "logistic regression, shifts"}, "value": "shifted"}}}
 guess("14.nine_shifts")
 
 # %%
