@@ -1,6 +1,7 @@
 """Sphinx settings of the site. What `book.yml` can say is read from there."""
 
 import re
+from hashlib import sha256
 from html import escape
 from typing import Any
 
@@ -157,6 +158,10 @@ def _own(app: Sphinx, page: str, template: str, context: dict[str, Any], _: obje
 def setup(app: Sphinx) -> None:
     """Join the build."""
     app.add_config_value("words_digest", words.digest(), "env")  # a new one: read all pages again
+    # What every page shows beside its own text: after a change all pages are written again.
+    around = (ROOT / name for name in ("book.yml", "book/conf.py"))
+    frame = sha256(b"".join(path.read_bytes() for path in around)).hexdigest()
+    app.add_config_value("frame_digest", frame, "html")
     # The cells of these two show the package of today.
     app.connect("env-get-outdated", lambda *_: ["index", "measured"])
     app.connect("source-read", _jupyter_book)
