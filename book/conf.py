@@ -1,6 +1,7 @@
 """Sphinx settings of the site. What `book.yml` can say is read from there."""
 
 import re
+from hashlib import sha256
 from html import escape
 from typing import Any
 
@@ -159,6 +160,10 @@ def setup(app: Sphinx) -> None:
     app.config.html_static_path.append(f"{app.srcdir}/_made")
     made_by = words.digest(words.__file__, twins.__file__)
     app.add_config_value("pages_digest", made_by, "env")  # a new one: read all pages again
+    # What every page shows beside its own text: after a change all pages are written again.
+    around = (ROOT / name for name in ("book.yml", "book/conf.py"))
+    frame = sha256(b"".join(path.read_bytes() for path in around)).hexdigest()
+    app.add_config_value("frame_digest", frame, "html")
     app.add_transform(twins.Twins)
     # The cells of these two show the package of today.
     app.connect("env-get-outdated", lambda *_: ["index", "measured"])

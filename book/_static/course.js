@@ -11,6 +11,7 @@ function repairMarkup() {
   for (const corner of document.querySelectorAll("article th")) {
     if (!corner.textContent.trim()) corner.replaceWith(document.createElement("td"));
   }
+  document.querySelector(".btn-next-page-button")?.removeAttribute("target"); // the theme opens a new tab
   // In the narrow list of contents a long name breaks behind an underscore, not inside a word.
   for (const name of document.querySelectorAll(".bd-sidebar-secondary code .pre")) {
     const parts = name.textContent.split(/(?<=_)(?=[^_])/);

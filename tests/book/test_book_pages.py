@@ -216,7 +216,7 @@ def test_on_a_phone_the_toolbar_leads_on_and_nothing_lies_on_the_pictures(
     page.evaluate("scrollTo(0, 4000)")
     page.evaluate("scrollTo(0, 3000)")  # the theme offers the way back to whoever turns
     expect(page.locator("#pst-back-to-top")).to_be_hidden()
-    page.get_by_role("link", name="Next: 04 Queries").click()
+    page.get_by_role("link", name="Next: Give one input three roles").click()
     page.wait_for_url("**/04_queries_keys_values.html")
 
 
