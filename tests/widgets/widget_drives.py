@@ -69,7 +69,7 @@ def _draw_a_flat_line() -> Step:
 
     def drag(page: Any, first: Any) -> None:
         box = first.locator("xpath=..").locator("svg").bounding_box()
-        at = [box["y"] + box["height"] * 168 / 208, box["x"] + box["width"] * 70 / 480]
+        at = [box["y"] + box["height"] * 182 / 222, box["x"] + box["width"] * 70 / 480]
         page.mouse.move(at[1], at[0])
         page.mouse.down()
         page.mouse.move(box["x"] + box["width"] * 454 / 480, at[0], steps=20)

@@ -4,7 +4,7 @@ import { label, path, rule, tick } from "../plot.js";
 import { placeOf, sentence, shown, valueAt } from "./guess_card_scale.js";
 
 const WIDE = 480;
-const [LEFT, RIGHT, TOP, BOTTOM] = [56, 468, 12, 168]; // of a curve's axes
+const [LEFT, RIGHT, TOP, BOTTOM] = [56, 468, 26, 182]; // of a curve's axes
 
 export default widget(["given", "truth", "ran"], ({ model, write }) => {
   const question = model.get("question");
@@ -128,7 +128,7 @@ function axes(question) {
     ...rules, ...values, ...places,
     rule(LEFT, BOTTOM, RIGHT, BOTTOM, "axis"),
     label((LEFT + RIGHT) / 2, BOTTOM + 33, question.across, { "text-anchor": "middle" }),
-    unit ? label(LEFT, TOP - 2, unit, { class: "muted" }) : "",
+    unit ? label(LEFT, TOP - 10, unit, { class: "muted" }) : "",
   ].join("");
 }
 
