@@ -54,7 +54,7 @@ def test_every_work_of_the_bibliography_is_used_by_a_chapter() -> None:
         path.read_text(encoding="utf-8")
         for path in [
             *root.glob("solutions/*.py"),
-            *root.glob("book/*.md"),
+            *root.glob("book/**/*.md"),
             *root.glob("book/*.py"),
             root / "book/timeline.yml",
         ]

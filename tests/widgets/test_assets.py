@@ -29,7 +29,8 @@ def stem(kind: type[AnyWidget]) -> str:
 
 
 def test_every_widget_has_a_drive() -> None:
-    assert set(DRIVES) == {kind.__name__ for kind in KINDS}
+    driven = {name for name in DRIVES if not name.startswith("Guess of ")}  # one card, four kinds
+    assert driven == {kind.__name__ for kind in KINDS}
 
 
 @pytest.mark.parametrize("kind", KINDS)
