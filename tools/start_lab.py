@@ -6,14 +6,18 @@ The copies are in `work/` (see `work_copies`). Before the first exercise it is t
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import secrets
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import nbformat
+from jupyterlab.commands import get_workspaces_dir
 from jupyterlab.labapp import LabApp
+from jupyterlab_server.workspaces_handler import WorkspacesManager
 from nbformat.sign import NotebookNotary
 
 from course_utils.environment import ROOT, is_busy
@@ -22,6 +26,7 @@ from tools import work_copies
 
 FIRST_PAGE = "00_start_here"
 FIRST_PORT = 8888
+WORKSPACE = "default"  # JupyterLab's own name for the one that it opens
 SETTINGS = [  # nothing is asked of the network
     "--ServerApp.ip=127.0.0.1", f"--ServerApp.root_dir={ROOT}",
     "--ServerApp.answer_yes=True",
@@ -63,6 +68,17 @@ def put_in_place(token: str) -> None:
         notary.sign(nbformat.read(path, as_version=4))
 
 
+def widen_file_list() -> None:
+    """Show the chapters' whole names in JupyterLab's file list, where it keeps no layout yet."""
+    left = {"visible": True, "collapsed": False, "current": "filebrowser"}
+    layout = {"left": {**left, "widgets": ["filebrowser"]}, "relativeSizes": [0.24, 0.76, 0]}
+    kept = {"data": {"layout-restorer:data": layout}, "metadata": {"id": WORKSPACE}}
+    folder = Path(get_workspaces_dir())
+    if not any(folder.glob(f"{WORKSPACE}-*")):
+        with suppress(OSError):  # then it is as narrow as JupyterLab makes it
+            WorkspacesManager(str(folder)).save(WORKSPACE, json.dumps(kept))
+
+
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(usage="make learn", description=__doc__)
@@ -79,6 +95,7 @@ def main() -> None:
     page = f"{work_copies.FOLDER}/{place.page or FIRST_PAGE}.ipynb"
     token = os.environ.get("JUPYTER_TOKEN") or secrets.token_hex(16)
     put_in_place(token)
+    widen_file_list()
     server = LabApp.initialize_server(
         [
             *SETTINGS,

@@ -1,5 +1,25 @@
-// Folds the sections that are not on a chapter's core path. Without JavaScript, and on paper, they are open.
+// Folds the sections that are not on a chapter's core path. Without JavaScript, and on paper, they are open. What a
+// reader has opened or folded by hand stays so, in this browser.
 (() => {
+  const KEY = "attention-course-further";
+  const page = location.pathname.match(/(\d\d_\w+)\.html/)?.[1];
+
+  function opened() {
+    try {
+      return JSON.parse(localStorage.getItem(KEY)) ?? {};
+    } catch {
+      return {}; // a browser that keeps nothing
+    }
+  }
+
+  function keep(id, isOpen) {
+    try {
+      localStorage.setItem(KEY, JSON.stringify({ ...opened(), [`${page}#${id}`]: isOpen }));
+    } catch {
+      // as above
+    }
+  }
+
   const bodyOf = (section) => section.querySelector(":scope > .further-body");
 
   function turn(section, isOpen) {
@@ -28,11 +48,16 @@
     time.classList.add("further-time");
     time.append(" ", button);
     section.append(body);
-    const toggle = (event) => event.target.closest("a") || turn(section, body.hasAttribute("hidden"));
+    const toggle = (event) => {
+      if (event.target.closest("a")) return;
+      const isOpen = body.hasAttribute("hidden");
+      turn(section, isOpen);
+      keep(section.id, isOpen);
+    };
     button.addEventListener("click", toggle);
     heading.addEventListener("click", toggle);
     body.addEventListener("beforematch", () => turn(section, true));
-    turn(section, false);
+    turn(section, opened()[`${page}#${section.id}`] === true);
   }
 
   /** Open what holds an element; return whether it was folded. */

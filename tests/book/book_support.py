@@ -23,9 +23,10 @@ MATHEMATICS_STANDS = """async (pause) => {
     await new Promise((done) => setTimeout(done, pause));
 }"""
 UNFOLD = """() => {
-    const buttons = document.querySelectorAll(".further-time > button, .guess-waits button");
+    const buttons = document.querySelectorAll('.further-time > button[aria-expanded="false"], .guess-waits button');
     for (const one of buttons) one.click();
 }"""
+FORGET = "try { localStorage.removeItem('attention-course-further') } catch {}"
 NOTHING_FADES = "() => document.getAnimations().every((one) => one.playState !== 'running')"
 MODES = {"light": (1280, "light"), "dark": (1280, "dark"), "phone": (390, "light")}
 

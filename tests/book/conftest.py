@@ -8,7 +8,7 @@ from filelock import FileLock
 from playwright.sync_api import Browser, BrowserContext, Request
 
 from book.contents import SITES
-from tests.book.book_support import ROOT, UNFOLD, Visit, build
+from tests.book.book_support import FORGET, ROOT, UNFOLD, Visit, build
 
 
 def _built(edition: str) -> Path:
@@ -62,6 +62,7 @@ def visit(context: BrowserContext) -> Iterator[Callable[..., Visit]]:
 
     def open_page(url: str, mode: str = "light", unfold: bool = True) -> Visit:
         page = context.new_page()
+        page.add_init_script(FORGET)  # what another test opened by hand
         pages.append(page)
         seen = Visit(page)
         own = "file://" if url.startswith("file:") else url[: url.index("/", 8) + 1]

@@ -122,3 +122,18 @@ def test_a_folded_page_breaks_no_rule_of_axe(folded: Callable[..., Visit], mode:
     seen.turn(mode)
     seen.page.add_script_tag(path=AXE)
     assert seen.page.evaluate(RUN_AXE, {"runOnly": ["wcag2a", "wcag2aa", "best-practice"]}) == []
+
+
+def test_what_was_opened_by_hand_is_open_the_next_time(
+    alone: Callable[..., Page], address: str
+) -> None:
+    page = alone()
+    page.goto(f"{address}/{PAGE}")
+    button, _ = section(page)
+    button.click()
+    page.reload()
+    expect(button).to_have_attribute("aria-expanded", "true")
+    expect(section(page, IDS[1])[0]).to_have_attribute("aria-expanded", "false")
+    button.click()
+    page.reload()
+    expect(button).to_have_attribute("aria-expanded", "false")

@@ -51,6 +51,21 @@ def test_copies_that_cannot_be_written_are_said(
         start_lab.main()
 
 
+def test_the_file_list_is_widened_once_and_no_layout_is_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTERLAB_WORKSPACES_DIR", str(tmp_path / "own"))
+    start_lab.widen_file_list()
+    (kept,) = (tmp_path / "own").iterdir()
+    assert json.loads(kept.read_text())["data"]["layout-restorer:data"]["relativeSizes"][0] == 0.24
+    kept.write_text("mine")
+    start_lab.widen_file_list()
+    assert [path.read_text() for path in (tmp_path / "own").iterdir()] == ["mine"]
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("JUPYTERLAB_WORKSPACES_DIR", str(tmp_path / "file" / "below"))
+    start_lab.widen_file_list()  # nothing can be kept there, and nothing is said
+
+
 @pytest.mark.thorough
 def test_real_lab_serves_the_learner_s_page_on_a_free_port_and_stops_when_told(
     tmp_path: Path,
