@@ -149,13 +149,19 @@ figure, grid = plt.subplots(3, 5, figsize=(plotting.WIDTH, 3.6), height_ratios=(
 plotting.headline(figure, "Untrained: the pattern is the seed's")
 for seed, column in enumerate(grid.T):
     additive, luong, heads, _ = untrained(seed)
-    panels = (("additive", additive[None]), ("Luong", luong[None]), ("head 1", heads[0]))
+    panels = (
+        ("additive", additive[None]),
+        ("Luong", luong[None]),
+        ("head 1,\n32 queries", heads[0]),
+    )
     for axes, (name, found) in zip(column, panels, strict=True):
         axes.imshow(found, aspect="auto", cmap="cividis", vmin=0)
         axes.set(xticks=[], yticks=[])
+        axes.spines[:].set_visible(False)
         if seed == 0:
             axes.set_ylabel(name, rotation=0, ha="right", va="center")
     column[0].set_title(f"seed {seed}", loc="center")
+_ = grid[2, 2].set_xlabel("32 keys; the brightest is the panel's largest weight")
 
 # %% [markdown]
 r"""
