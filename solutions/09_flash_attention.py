@@ -237,7 +237,7 @@ These are bounds of an ideal machine. No kernel reaches them, and the last line 
 The roofline with both ceilings (products, other arithmetic) and both slopes (HBM, SRAM):
 """
 
-# %% mystnb={"image": {"alt": "Roofline of an A100 on logarithmic axes with two slopes and two ceilings. The slope of HBM meets the ceiling of matrix products, 312 teraflops, at 201 operations per byte; that of SRAM at 16. On the HBM slope lie softmax at 1.5 operations per byte, at 2.3 teraflops, and at the same place both products, QKᵀ as a ring and weights times V as a dot in it, at 62, at 97 teraflops. One kernel for everything, at 2096, lies on the ceiling."}}
+# %% mystnb={"image": {"alt": "Roofline of an A100 on logarithmic axes with two slopes and two ceilings. The slope of HBM meets the ceiling of matrix products, 312 teraflops, at 201 operations per byte; that of SRAM at 16. On the HBM slope lie softmax at 1.5 operations per byte, at 2.3 teraflops, and at the same place both products, QKᵀ and weights times V, at 62, at 97 teraflops. One kernel for everything, at 2096, lies on the ceiling."}}
 title = "Three kernels wait for memory, one for arithmetic"
 axes = plotting.new_figure(title, "operations per byte", "Tflop/s, at most")
 for name, slope, at, style in (("HBM", HBM, (7, 5), "-"), ("SRAM", SRAM, (0.6, 90), "--")):
@@ -247,14 +247,14 @@ for name, slope, at, style in (("HBM", HBM, (7, 5), "-"), ("SRAM", SRAM, (0.6, 9
     axes.text(*at, name)
 axes.axhline(ELEMENTWISE / 1e12, color=plotting.QUIET, linestyle=":")
 axes.text(400, ELEMENTWISE / 1e12 / 2, "no products", color=plotting.QUIET)
-axes.text(PRODUCTS / HBM, 350, f"ridge: {PRODUCTS / HBM:.0f}", ha="center", va="bottom")
+ridge = f"HBM's ridge: {PRODUCTS / HBM:.0f} operations per byte"
+axes.text(1.6 * PRODUCTS / HBM, 350, ridge, ha="right", va="bottom")
 for name, (products, other, moved) in kernels(4096, 64).items():
     x = (products + other) / moved
     y = measure.attainable_flops(x, PRODUCTS if products else ELEMENTWISE, HBM) / 1e12
-    ring = {"ms": 15, "mfc": "none", "mew": 2} if name == "QKᵀ" else {"ms": 8}
-    axes.plot(x, y, "o", color=plotting.COLOURS["orange"], **ring)
-    label = {"QKᵀ": "QKᵀ (ring)", "weights · V": "and weights · V (dot)"}.get(name, name)
-    below = {"QKᵀ": (13, -8), "weights · V": (13, -26), "softmax": (9, -14)}
+    axes.plot(x, y, "o", color=plotting.COLOURS["orange"], markersize=8)
+    label = {"QKᵀ": "QKᵀ and weights · V", "weights · V": ""}.get(name, name)  # in one place
+    below = {"QKᵀ": (9, -12), "softmax": (9, -14)}
     axes.annotate(label, (x, y), below.get(name, (-58, -18)), textcoords="offset points")
 plotting.power_axis(axes, [1, 10, 100, 1000])
 plotting.power_axis(axes, [1, 10, 100], "y")

@@ -425,8 +425,8 @@ def smooth(logits, target):
 torch.manual_seed(0)
 reader = Transformer(*sizes, d_model=64, num_heads=4)
 plan = {"steps": 200, "seed": 0, "learning_rate": 6e-3}
-with LiveCurve("dates, smoothed labels; dashed: the floor", 200) as curve:
-    curve.figure.axes[0].axhline(floor, color=plotting.COLOURS["orange"], linestyle="--")
+with LiveCurve("Dates: the smoothed loss stays above its floor", 200) as curve:
+    plotting.line(curve.figure.axes[0], [0, 200], [floor] * 2, "floor", "orange", (3, 0.8), "--")
     losses = models.train_seq2seq(reader, learnt, **plan, loss=smooth, progress=bar, watch=curve)
 live = models.judge_writing(reader, unseen)
 

@@ -149,13 +149,19 @@ figure, grid = plt.subplots(3, 5, figsize=(plotting.WIDTH, 3.6), height_ratios=(
 plotting.headline(figure, "Untrained: the pattern is the seed's")
 for seed, column in enumerate(grid.T):
     additive, luong, heads, _ = untrained(seed)
-    panels = (("additive", additive[None]), ("Luong", luong[None]), ("head 1", heads[0]))
+    panels = (
+        ("additive", additive[None]),
+        ("Luong", luong[None]),
+        ("head 1,\n32 queries", heads[0]),
+    )
     for axes, (name, found) in zip(column, panels, strict=True):
         axes.imshow(found, aspect="auto", cmap="cividis", vmin=0)
         axes.set(xticks=[], yticks=[])
+        axes.spines[:].set_visible(False)
         if seed == 0:
             axes.set_ylabel(name, rotation=0, ha="right", va="center")
     column[0].set_title(f"seed {seed}", loc="center")
+_ = grid[2, 2].set_xlabel("32 keys; the brightest is the panel's largest weight")
 
 # %% [markdown]
 r"""
@@ -170,26 +176,28 @@ The second figure has six panels, among them "Causal", "Different Head Patterns"
 **Predict.** Which of these three will show anything that is the same for all seeds?
 """
 
-# %% mystnb={"image": {"alt": "For five seeds: a causal map, always with an empty upper triangle and random values below it; the weights of four heads, random lines; scores with and without rotary positions, random lines."}}
-figure, grid = plt.subplots(3, 5, figsize=(plotting.WIDTH, 5.0), height_ratios=(3, 2, 2))
+# %% mystnb={"image": {"alt": "For five seeds, maps of weights and of scores over 32 keys. The causal map always has an empty upper triangle, and random values below it. The weights of four heads for one query are bright at different keys for every head and seed. The scores of one query are random stripes, of which rotary positions change some."}}
+figure, grid = plt.subplots(3, 5, figsize=(plotting.WIDTH, 5.2), height_ratios=(7, 4, 2))
 plotting.headline(figure, "Only what was put in by hand stays:\nthe triangle of the mask")
 place = torch.arange(32)
-for seed, (causal, four, rope) in enumerate(grid.T):
+for seed, column in enumerate(grid.T):
     *_, heads, scores = untrained(seed)
-    seen = attention.masked_softmax(scores[0], attention.causal_mask(32, 32))
-    causal.imshow(seen, aspect="auto", cmap="cividis", vmin=0, vmax=0.2)
-    four.plot(heads[:, 0].T, linewidth=1)
+    causal = attention.masked_softmax(scores[0], attention.causal_mask(32, 32))
     q, k = torch.randn(2, 32, 16, generator=torch.Generator().manual_seed(seed))
     turned = rope_interleaved(q, place) @ rope_interleaved(k, place).T
-    rope.plot((q @ k.T)[16], linewidth=1)
-    rope.plot(turned[16], linewidth=1, linestyle="--")
-    causal.set_title(f"seed {seed}", loc="center")
-for axes, name in zip(
-    grid[:, 0], ("causal", "4 heads,\nquery 0", "scores,\nRoPE dashed"), strict=True
-):
-    axes.set_ylabel(name, rotation=0, ha="right", va="center")
-for axes in grid.flat:
-    axes.set(xticks=[], yticks=[])
+    rope = torch.stack([(q @ k.T)[16], turned[16]])
+    for axes, found in zip(column, (causal, heads[:, 0], rope), strict=True):
+        colours, low, high = ("RdBu_r", -15, 15) if found is rope else ("cividis", 0, 0.2)
+        axes.imshow(found, aspect="auto", cmap=colours, vmin=low, vmax=high)
+        axes.set(xticks=[], yticks=[])
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+    column[0].set_title(f"seed {seed}", loc="center")
+grid[0, 0].set_ylabel("causal,\n32 queries,\n32 keys", rotation=0, ha="right", va="center")
+grid[1, 0].set_yticks(range(4), [f"query 0, head {n}" for n in range(1, 5)], fontsize=10)
+grid[2, 0].set_yticks(range(2), ["query 16, score", "with RoPE"], fontsize=10)
+colour_key(grid.flat, top=0.2, label="weight (yellow: 0.2 or more)")
+colour_key(grid.flat, weights=False, top=15, label="score")
 
 # %% [markdown]
 r"""
