@@ -23,8 +23,8 @@ MATHEMATICS_STANDS = """async (pause) => {
     await new Promise((done) => setTimeout(done, pause));
 }"""
 UNFOLD = """() => {
-    const buttons = document.querySelectorAll('.further-time > button[aria-expanded="false"], .guess-waits button');
-    for (const one of buttons) one.click();
+    const folded = '.further-time > button[aria-expanded="false"]';
+    for (const one of document.querySelectorAll(`${folded}, .guess-waits button`)) one.click();
 }"""
 FORGET = "try { localStorage.removeItem('attention-course-further') } catch {}"
 NOTHING_FADES = "() => document.getAnimations().every((one) => one.playState !== 'running')"
