@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from course_utils.plotting import MASK_COLOURS, PAPER, QUIET, WIDTH, headline
@@ -157,12 +156,14 @@ def matrix_flow(
 
 
 def _name_colours(figure: Figure, height: float, weights: bool) -> None:
-    """Write below a flow what each colour means."""
-    named = [(SIGNED_COLOURS, 0.15, "below 0"), (SIGNED_COLOURS, 0.85, "above 0")]
-    named += [(WEIGHT_COLOURS, 0.0, "weight 0"), (WEIGHT_COLOURS, 1.0, "weight 1")] * weights
-    for place, (colours, value, name) in enumerate(named):
-        left, low = (0.2 + 1.3 * place) / WIDTH, 0.1 / height
-        square = Rectangle((left, low), 0.16 / WIDTH, 0.16 / height)
-        square.set_color(plt.get_cmap(colours)(value))
-        figure.add_artist(square)
-        figure.text(left + 0.24 / WIDTH, low, name, fontsize=10, va="bottom")
+    """Draw below a flow a scale of colours for each kind of matrix, with a name at each end."""
+    named = [(SIGNED_COLOURS, "below 0", "above 0")]
+    named += [(WEIGHT_COLOURS, "weight 0", "weight 1")] * weights
+    low = 0.1 / height
+    for place, (colours, first, last) in enumerate(named):
+        left = (0.85 + 2.6 * place) / WIDTH
+        scale = figure.add_axes((left, low, 1.0 / WIDTH, 0.16 / height))
+        scale.imshow([np.linspace(0, 1, 11)], cmap=colours, aspect="auto")
+        scale.set_axis_off()
+        figure.text(left - 0.08 / WIDTH, low, first, fontsize=10, va="bottom", ha="right")
+        figure.text(left + 1.08 / WIDTH, low, last, fontsize=10, va="bottom")

@@ -584,21 +584,22 @@ $M$ is a **bilinear form** (the *QK circuit* of Elhage et al., 2021; with $\sqrt
 x, w_q, w_k, scores = learned["separate", 0]
 form = w_q @ w_k.T
 halves = {"scores": form, "symmetric": (form + form.T) / 2, "antisymmetric": (form - form.T) / 2}
-figure, grid = plt.subplots(2, 2, figsize=(plotting.WIDTH, 6.6))
+figure, panels = plt.subplots(1, 3, figsize=(plotting.WIDTH, 3.0))
 plotting.headline(figure, "Scores = a symmetric + an antisymmetric part")
-(first, empty), second = grid
-empty.set_axis_off()
-named = {"rows": initials, "columns": initials, "decimals": 0, "weights": False}
-for panel, (name, part) in zip((first, *second), halves.items(), strict=True):
+look = {"columns": initials, "decimals": 0, "weights": False, "top": 28.0, "fontsize": 8}
+for panel, sign, (name, part) in zip(panels, ("", "=", "+"), halves.items(), strict=True):
     pairs = x @ part @ x.T / 4  # √d_k is 4
-    matrix_plotting.weight_map(panel, pairs, title=name, top=28.0, **named)
+    rows = None if sign else initials
+    matrix_plotting.weight_map(panel, pairs, title=name, rows=rows, **look)
+    panel.set_xlabel("key")
+    panel.tick_params(labelsize=8, labelrotation=0)
+    panel.text(-0.12, 0.5, sign, transform=panel.transAxes, ha="center", va="center", fontsize=18)
     lead = round((pairs - pairs.T)[range(7), tomorrow].min().item(), 1) + 0.0
     own = pairs.diag().abs().max()
     print(f"{name:13} smallest s(today, tomorrow) - s(tomorrow, today): {lead:4.1f}", end="")
     print(f"; largest own score: {own:4.1f}")
-first.set(ylabel="query")
-second[0].set(xlabel="key", ylabel="query")
-matrix_plotting.colour_key(second, weights=False, top=28.0, label="scaled score")
+panels[0].set_ylabel("query")
+matrix_plotting.colour_key(panels, weights=False, top=28.0, label="scaled score")
 
 # %% [markdown]
 r"""

@@ -283,18 +283,18 @@ r"""
 
 # %% mystnb={"image": {"alt": "Left: the encoding table, 64 positions by 32 features. Left columns flicker from row to row, right ones hardly change. Right: dot products of all pairs of positions, bright on the diagonal and constant along every line parallel to it."}}
 pe = positions.sinusoidal_encoding(64, 32)
-figure, (left, right) = plt.subplots(1, 2, figsize=(plotting.WIDTH, 2.9), width_ratios=(1, 1.25))
+figure, (left, right) = plt.subplots(1, 2, figsize=(plotting.WIDTH, 4.0), sharey=True)
 plotting.headline(
     figure, "Each position has its own row;\ntheir dot product depends on the distance only"
 )
-stripes = left.imshow(
-    pe, cmap=matrix_plotting.SIGNED_COLOURS, aspect="auto", interpolation="nearest"
-)
+look = {"aspect": "auto", "interpolation": "nearest"}
+entries = left.imshow(pe, cmap=matrix_plotting.SIGNED_COLOURS, **look)
 left.set(xlabel="feature", ylabel="position")
-figure.colorbar(stripes, ax=left, label="entry", shrink=0.85)
-dots = right.imshow(pe @ pe.T, cmap="cividis", interpolation="nearest")
-right.set(xlabel="position", ylabel="position")
-_ = figure.colorbar(dots, ax=right, label="dot product", shrink=0.85)
+products = right.imshow(pe @ pe.T, cmap=matrix_plotting.WEIGHT_COLOURS, **look)
+right.set_xlabel("position")
+for panel, picture, label in ((left, entries, "entry"), (right, products, "dot product")):
+    panel.spines[:].set_visible(False)
+    figure.colorbar(picture, ax=panel, label=label, orientation="horizontal")
 
 # %% [markdown]
 r"""
@@ -1439,7 +1439,7 @@ PANELS = [
 
 def draw_all(title, found, live, y_label, names):
     """Draw every scheme in five panels: bands for three seeds, stars for the live run."""
-    panels = plotting.new_panels(title, "tokens read (first: trained)", [y_label] * 5, 12.0)
+    panels = plotting.new_panels(title, "tokens read (first: trained)", [y_label] * 5, 8.6)
     highest = max(max(runs) for scheme in found.values() for runs in scheme.values())
     for panel, (schemes, panel_title) in zip(panels, PANELS, strict=True):
         panel.set_title(panel_title)
@@ -1461,7 +1461,8 @@ def draw_all(title, found, live, y_label, names):
 # %% mystnb={"image": {"alt": "Loss on help text against tokens read, 64 to 512, in five panels. Sinusoidal and learned jump to above 2.5 at 96; no positions goes from 2.1 to 2.2. T5 rises to 2.6, with short buckets to 2.3; ALiBi is flat near 1.6. Shaw and DeBERTa clipped at 16 are flat near 1.4; DeBERTa clipped at 512 rises to 2.0. RoPE with a window is flat; RoPE is good to 96 and rises to 3.3. Stretched, YaRN ends at 1.9, PI at 2.9, NTK-aware at 3.2."}}
 loss = curves("text", "loss")
 live = {name: {n: pair[0] for n, pair in found.items()} for name, found in live_text.items()}
-names = {"ALiBi": 1.7, "Shaw": 1.3, "DeBERTa, 16": 1.55}
+names = {"ALiBi": 1.75, "T5": 2.65, "T5, short": 2.25, "Shaw": 1.36, "DeBERTa, 16": 1.7}
+names |= {"RoPE + NTK": 3.25, "RoPE + PI": 2.83}
 draw_all(
     "Text, trained at 64: loss on the same characters\n(bands: three seeds; stars: the run above)",
     loss,
@@ -1473,8 +1474,8 @@ draw_all(
 # %% mystnb={"image": {"alt": "Accuracy of copying against tokens read, 32 to 256, in five panels. Sinusoidal and learned fall from 1 to 0.26 and 0.12 at 48. T5 falls to about 0.2 with a wide band; ALiBi is flat at 0.75 to 0.85. Shaw and both kinds of DeBERTa stay at 1, and so does RoPE with a window; RoPE falls to 0.2 with a wide band. Stretched, YaRN ends at 0.76, NTK-aware at 0.37, PI is at 0.1 from 48 on."}}
 right = curves("copy", "accuracy")
 live = {name: {n: pair[1] for n, pair in found.items()} for name, found in live_copy.items()}
-names = {"none": 0.31, "sinusoidal": 0.185, "learned": 0.06, "T5": 0.15, "T5, short": 0.3}
-names |= {"DeBERTa": 0.87, "DeBERTa, 16": 0.74}
+names = {"none": 0.39, "sinusoidal": 0.235, "learned": 0.08, "T5": 0.14, "T5, short": 0.3}
+names |= {"DeBERTa": 0.85, "DeBERTa, 16": 0.7}
 draw_all(
     "Copy from three places ago, trained at 32\n(bands: three seeds; stars: the run above)",
     right,
@@ -1482,6 +1483,7 @@ draw_all(
     "accuracy",
     names,
 )
+_ = plt.gcf().axes[2].set_title(f"{PANELS[2][1]}: all stay at 1.00")
 
 
 # %%

@@ -82,20 +82,22 @@ def test_a_flow_draws_every_entry_at_the_same_size() -> None:
     left, right = np.ones((3, 4)), np.ones((4, 2))
     matrix_plotting.matrix_flow([[("A", left), ("B", right), ("AB", left @ right)]], [["·", "="]])
     figure, sizes = plt.gcf(), []
-    for axes, matrix in zip(figure.axes, (left, right, left @ right), strict=True):
+    for axes, matrix in zip(figure.axes[:3], (left, right, left @ right), strict=True):
         box = axes.get_position()
         width, height = figure.get_size_inches()
         sizes += [box.width * width / matrix.shape[1], box.height * height / matrix.shape[0]]
         assert 0 <= box.x0 < box.x1 <= 1
         assert 0 <= box.y0 < box.y1 <= 1
     assert sizes == pytest.approx([sizes[0]] * 6)
-    assert [axes.get_title() for axes in figure.axes] == ["A 3×4", "B 4×2", "AB 3×2"]
+    assert [axes.get_title() for axes in figure.axes[:3]] == ["A 3×4", "B 4×2", "AB 3×2"]
     assert [text.get_text() for text in figure.axes[2].texts] == ["4.0"] * 6
     assert {"below 0", "above 0"} <= {text.get_text() for text in figure.texts}
 
 
 def test_a_flow_writes_weights_with_two_digits_and_names_their_colours() -> None:
     matrix_plotting.matrix_flow([[("weights", [[0.25, 0.75]])]], [[]])
+    scales = [axes.images[0].get_cmap().name for axes in plt.gcf().axes[1:]]
+    assert scales == [matrix_plotting.SIGNED_COLOURS, matrix_plotting.WEIGHT_COLOURS]
     assert [text.get_text() for text in plt.gcf().axes[0].texts] == ["0.25", "0.75"]
     assert {"weight 0", "weight 1"} <= {text.get_text() for text in plt.gcf().texts}
 
