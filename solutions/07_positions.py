@@ -1271,11 +1271,11 @@ for pair, one_turn in enumerate((2 * math.pi / speed).tolist()):
 r"""
 <details><summary>Answer</summary>
 
-Three. The other five saw only part of their circle: at 512 they reach angles that never came up in training. Fast pairs show nothing new.
+Three. The other five saw only part of their circle: at 512 they reach angles that are new.
 
 </details>
 
-Three repairs, for a text $s$ times longer. All of them change the frequencies; YaRN also scales the scores:
+Three repairs, for a text $s$ times longer. All change the frequencies:
 
 - **Position interpolation**, PI (Chen et al., 2023): divide all positions by $s$. No angle is new, but neighbours move together.
 - **NTK-aware** (posted by bloc97, 2023; see Peng et al., 2023): raise the base to $b\,s^{d_k/(d_k - 2)}$. The last pair slows by $s$, the first not at all.
