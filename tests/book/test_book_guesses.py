@@ -1,14 +1,17 @@
 """Guesses, options and lines to write in on the site: by mouse and by keys, without a kernel."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from course_utils.guessing.known import known
+from tests.book.book_support import UNFOLD, pages
 
 CHAPTER = "notebooks/03_scaled_dot_product.html"
 NAME = "03.parameters"
+SAID = re.compile(r"^(You guessed|You drew|On average|\d+ of \d+ pairs)")
 
 pytestmark = pytest.mark.browser
 
@@ -93,3 +96,60 @@ def test_all_guesses_of_a_chapter_stand_on_its_page(page: Page) -> None:
         "all => all.map((one) => one.dataset.guess)"
     )
     assert found == [name for name in known() if name[:2] == "03"]
+
+
+def give(card: Locator, kind: str, hand: str) -> None:
+    """Give a guess of any kind, by the mouse or by keys."""
+    keys = card.page.keyboard
+    buttons = card.locator(".acw-options button, .acw-typed button, .acw-curve > button")
+    if hand == "mouse":
+        if kind == "number":
+            card.get_by_role("textbox").fill("7")
+        if kind == "curve":
+            board = card.locator(".acw-board svg")
+            box = board.bounding_box()
+            assert box is not None
+            board.click(position={"x": box["width"] / 2, "y": box["height"] / 2})
+        for number in range(buttons.count() - 1 if kind == "order" else 1):
+            buttons.nth(number).click()  # the last of an order's starts it over
+        return
+    if kind == "number":
+        card.get_by_role("textbox").focus()
+        keys.type("7")
+    elif kind == "curve":
+        card.locator(".acw-grip").first.focus()
+        keys.type("9" * card.locator(".acw-grip").count())
+    else:
+        buttons.first.focus()
+        keys.type("".join(map(str, range(1, buttons.count() + (kind == "choice")))))
+    if kind in ("number", "curve"):
+        keys.press("Enter")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("hand", ["mouse", "keys"])
+@pytest.mark.parametrize("name", [page for page in pages() if page.startswith("notebooks/")])
+def test_every_guess_of_a_page_is_given_and_compared(
+    browser: Browser, address: str, name: str, hand: str
+) -> None:
+    context = browser.new_context(
+        viewport={"width": 1280 if hand == "mouse" else 390, "height": 900}
+    )
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(f"{address}/{name}")
+    page.evaluate(UNFOLD.replace(", .guess-waits button", ""))
+    places = page.locator("article .guess[data-guess]")
+    asked = [row.question for key, row in known().items() if key[:2] == name[10:12]]
+    assert places.count() == len(asked)
+    for question, card in zip(asked, places.all(), strict=True):
+        give(card, question.kind, hand)
+        expect(card.locator(".acw-said")).to_have_text(SAID)
+        expect(card.locator(".guess-waits button:visible")).to_have_count(0)
+    kept = page.evaluate(
+        "Object.keys(JSON.parse(localStorage.getItem('attention-course-guesses')))"
+    )
+    assert [one for one in kept if one in known()] == [question.name for question in asked]
+    assert wrong == []
+    context.close()

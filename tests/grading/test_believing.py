@@ -10,7 +10,7 @@ import pytest
 from course_utils.checking.progress import Journal
 from course_utils.grading.__main__ import main
 from course_utils.grading.believing import BINS, PAGE, Believed, believed, guesses
-from course_utils.guessing.beliefs import Belief, calibration
+from course_utils.guessing.beliefs import Belief, calibration, due_guesses
 from course_utils.guessing.known import known
 from course_utils.guessing.question import Question
 from course_utils.guessing.scoring import off
@@ -74,6 +74,9 @@ def test_calibration_counts_what_was_planted(tmp_path: Path) -> None:
     numbers = [row.question for row in known().values() if row.question.kind == "number"]
     some = calibration(guess_all(tmp_path, "b", is_right=False).events(), everything)
     assert f"of {len(numbers)} numbers 0 close" in some
+    wrongly = Journal(tmp_path / "b" / "progress.jsonl")
+    assert {one.name for one, _ in due_guesses(wrongly.events(), 3 * 86400)} == set(known())
+    assert due_guesses(Journal(tmp_path / "a" / "progress.jsonl").events(), 3 * 86400) == []
 
 
 def test_a_second_guess_after_a_discussion_stands_beside_the_first(tmp_path: Path) -> None:
