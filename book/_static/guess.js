@@ -99,6 +99,7 @@
       const says = make("div", { className: `reason ${isRight ? "right" : "wrong"}` });
       says.setAttribute("aria-live", "polite");
       const button = make("button", { type: "button" }, ...words.childNodes);
+      for (const link of button.querySelectorAll("a")) link.replaceWith(...link.childNodes); // no button in a button
       button.setAttribute("aria-expanded", "false");
       button.addEventListener("click", () => {
         const opens = !says.childNodes.length;
