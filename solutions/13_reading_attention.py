@@ -451,7 +451,7 @@ plotting.line(axes, steps, right, "right on later copies", "blue", (230, 0.90), 
 plotting.line(axes, steps, matching, "induction score, layer 2", "orange", (205, 0.60), "s-")
 plotting.line(axes, steps, previous, "previous-token score, layer 1", "green", (205, 0.29), "^-")
 draw_guess(axes, "13.rise")
-for row in (curve[1], *curve[4:9], curve[12], curve[16]):
+for row in [row for at, row in enumerate(curve) if at in (1, *range(4, 9), 12, 16)]:
     print("step {:3}: previous {:.2f}, induction {:.2f}, right {:.2f}".format(*row))
 even = attention.masked_softmax(torch.zeros(48, 48), causal)[1:, 1:]
 print(f"even weights: previous {interpretability.previous_token_score(even):.2f}", end="")
