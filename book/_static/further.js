@@ -1,24 +1,8 @@
 // Folds the sections that are not on a chapter's core path. Without JavaScript, and on paper, they are open. What a
 // reader has opened or folded by hand stays so, in this browser.
 (() => {
-  const KEY = "attention-course-further";
+  const kept = courseKept("attention-course-further");
   const page = location.pathname.match(/(\d\d_\w+)\.html/)?.[1];
-
-  function opened() {
-    try {
-      return JSON.parse(localStorage.getItem(KEY)) ?? {};
-    } catch {
-      return {}; // a browser that keeps nothing
-    }
-  }
-
-  function keep(id, isOpen) {
-    try {
-      localStorage.setItem(KEY, JSON.stringify({ ...opened(), [`${page}#${id}`]: isOpen }));
-    } catch {
-      // as above
-    }
-  }
 
   const bodyOf = (section) => section.querySelector(":scope > .further-body");
 
@@ -52,12 +36,12 @@
       if (event.target.closest("a")) return;
       const isOpen = body.hasAttribute("hidden");
       turn(section, isOpen);
-      keep(section.id, isOpen);
+      kept.put(`${page}#${section.id}`, isOpen);
     };
     button.addEventListener("click", toggle);
     heading.addEventListener("click", toggle);
     body.addEventListener("beforematch", () => turn(section, true));
-    turn(section, opened()[`${page}#${section.id}`] === true);
+    turn(section, kept.all()[`${page}#${section.id}`] === true);
   }
 
   /** Open what holds an element; return whether it was folded. */

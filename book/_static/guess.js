@@ -1,23 +1,7 @@
 // Guesses, questions with options, and lines to write in: all kept in this browser alone.
 (() => {
-  const KEY = "attention-course-guesses";
+  const kept = courseKept("attention-course-guesses");
   const page = location.pathname.match(/(\d\d_\w+)\.html/)?.[1] ?? location.pathname;
-
-  function all() {
-    try {
-      return JSON.parse(localStorage.getItem(KEY)) ?? {};
-    } catch {
-      return {}; // a browser that keeps nothing
-    }
-  }
-
-  function keep(name, value) {
-    try {
-      localStorage.setItem(KEY, JSON.stringify({ ...all(), [name]: value }));
-    } catch {
-      // as above
-    }
-  }
 
   const make = (tag, properties, ...children) => {
     const element = Object.assign(document.createElement(tag), properties);
@@ -58,7 +42,7 @@
 
   function ask(place) {
     const name = place.dataset.guess;
-    const given = all()[name] ?? null;
+    const given = kept.all()[name] ?? null;
     const covered = covers(place.closest(".cell"), Number(place.dataset.cells));
     const open = () => {
       for (const part of covered) part.removeAttribute("hidden");
@@ -70,7 +54,7 @@
     const data = { question: JSON.parse(place.dataset.question), truth: JSON.parse(place.dataset.truth), given, ran: given !== null };
     const model = modelOf(data, (changed, value) => {
       if (changed !== "given" || value === null) return;
-      keep(name, value);
+      kept.put(name, value);
       model.set("ran", true);
       open();
     });
@@ -114,9 +98,9 @@
   /** A line to write in, below a question that nothing else asks for. */
   function lineBelow(question, at) {
     const name = `${page} ${at}`;
-    const input = make("input", { type: "text", className: "guess-line", value: all()[name] ?? "", placeholder: "Your guess, for yourself", autocomplete: "off" });
+    const input = make("input", { type: "text", className: "guess-line", value: kept.all()[name] ?? "", placeholder: "Your guess, for yourself", autocomplete: "off" });
     input.setAttribute("aria-label", `Your guess: ${question.textContent.slice(0, 80)}`);
-    input.addEventListener("change", () => keep(name, input.value));
+    input.addEventListener("change", () => kept.put(name, input.value));
     question.after(input);
   }
 

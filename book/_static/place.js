@@ -1,26 +1,15 @@
 // Remembers, in this browser alone, where each chapter was left and whether the placement found it known, and offers to
 // go on there.
 (() => {
-  const KEY = "attention-course";
+  const kept = courseKept("attention-course");
   const nameOf = (address) => address.match(/notebooks\/(\w+)\.html/)?.[1];
   const here = nameOf(location.pathname);
 
-  function places() {
-    try {
-      return JSON.parse(localStorage.getItem(KEY)) ?? {};
-    } catch {
-      return {}; // a browser that keeps nothing
-    }
-  }
+  const places = () => kept.all();
 
   function keep(name, place) {
-    const all = places();
-    all[name] = { ...all[name], ...place, done: place.done || Boolean(all[name]?.done) };
-    try {
-      localStorage.setItem(KEY, JSON.stringify(all));
-    } catch {
-      // as above
-    }
+    const before = places()[name];
+    kept.put(name, { ...before, ...place, done: place.done || Boolean(before?.done) });
   }
 
   /** The section being read; none before the first. */

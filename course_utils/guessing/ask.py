@@ -13,7 +13,7 @@ from course_utils.guessing.scoring import off
 from course_utils.notes import Note
 
 STATIC = "ATTENTION_COURSE_STATIC"  # set where notebooks are run for their outputs
-_waiting: dict[str, tuple[Any, Given]] = {}  # by the digest of the cell that measures
+_waiting: dict[str, Any] = {}  # cards, by the digest of the cell that measures
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,17 @@ def _card(found: Known) -> Any:
     from course_utils.widgets.guess_card.guess_card import guess_card
 
     before = sum(1 for _ in _given(found.question.name))
-    question, truth = found.question, found.truth
-    if question.varied and before:
-        question, truth = question.posed(before), varied_truth(question, before)
-    elif question.varied:
-        question = question.posed(0)
+    question, truth = found.question.posed(before), found.truth
+    again = bool(found.question.varied and before)  # in other numbers, which no cell measures
+    if again:
+        truth = varied_truth(found.question, before)
 
     def keep(given: Given) -> None:
         more = {"given": given, "truth": truth, "off": round(off(question, given, truth), 4)}
         Journal().add("guess", question.name, **more)
 
-    card = guess_card(question, truth, ran=bool(question.varied and before), keep=keep)
-    _waiting[found.cell] = (card, truth)
+    card = guess_card(question, truth, ran=again, keep=keep)
+    _waiting[found.cell] = card
     _listen()
     return card
 
@@ -91,7 +90,7 @@ def _listen() -> None:
 
 def _ran(result: Any) -> None:
     """Show a guess below the cell that measured its answer."""
-    card, truth = _waiting.get(digest(str(result.info.raw_cell or "")), (None, None))
+    card = _waiting.get(digest(str(result.info.raw_cell or "")))
     if card is None or result.error_in_exec is not None:
         return
     card.ran = True
@@ -100,5 +99,5 @@ def _ran(result: Any) -> None:
 
         from course_utils.widgets.guess_card.guess_card import GuessCard
 
-        shown = GuessCard(question=card.question, truth=truth, given=card.given, ran=True)
+        shown = GuessCard(question=card.question, truth=card.truth, given=card.given, ran=True)
         display(shown)  # type: ignore[no-untyped-call]
