@@ -28,7 +28,8 @@ function fitWideParts() {
     formula.classList.toggle("wide", formula.firstElementChild.getBoundingClientRect().width > room);
   }
   const tables = ".pst-scrollable-table-container, .acw-scroll";
-  for (const box of document.querySelectorAll(`div.math, mjx-container.wide, ${tables}`)) {
+  const printed = "article pre:not([aria-label])";
+  for (const box of document.querySelectorAll(`div.math, mjx-container.wide, ${printed}, ${tables}`)) {
     const isWide = box.scrollWidth > box.clientWidth;
     if (box.matches(tables)) box.classList.toggle("wide", isWide);
     if (box.matches(".acw-scroll")) continue; // always reachable
@@ -61,6 +62,9 @@ addEventListener("load", () => {
   fitWideParts();
   globalThis.MathJax?.startup?.promise?.then(fitWideParts);
 });
-addEventListener("resize", fitWideParts);
-addEventListener("toggle", fitWideParts, true); // what was folded had no width
+// What was folded had no width; unfolding it, like a new width of the window, gives the article another size.
+addEventListener("DOMContentLoaded", () => {
+  const sizes = new ResizeObserver(() => requestAnimationFrame(fitWideParts));
+  for (const article of document.querySelectorAll("article")) sizes.observe(article);
+});
 addEventListener("beforeprint", makeReadyForPaper);

@@ -75,6 +75,16 @@ def test_mouse_and_keys_open_and_fold(folded: Callable[..., Visit], mode: str) -
     assert seen.errors == []
 
 
+def test_what_is_too_wide_where_a_page_opens_is_reached_by_keyboard(
+    visit: Callable[..., Visit], address: str
+) -> None:
+    page = visit(f"{address}/notebooks/05_multi_head.html", "phone").page
+    found = "[...document.querySelectorAll('article pre')]"
+    wide = f"{found}.filter((one) => one.scrollWidth > one.clientWidth)"
+    assert page.evaluate(f"{wide}.length") > 3
+    assert page.evaluate(f"{wide}.filter((one) => one.tabIndex).map((one) => one.id)") == []
+
+
 def test_an_address_and_a_link_open_what_they_point_into(folded: Callable[..., Visit]) -> None:
     page = folded(f"#{IDS[1]}").page
     expect(section(page, IDS[1])[0]).to_have_text("Fold")
