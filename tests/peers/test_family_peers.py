@@ -10,7 +10,7 @@ from transformers.models.llama import modeling_llama
 from course_utils.models import from_folder, generate
 from course_utils.models.released.llama_weights import from_family
 from tests.models.released import local_folders
-from tests.models.released.family_folders import CONFIGS, TOKENS, saved
+from tests.models.released.family_folders import CONFIGS, NEWER, TOKENS, saved
 from tests.peers.peer_support import exact_norm, exact_rotation, in_its_own_precision
 
 TEXTS = torch.randint(TOKENS, (3, 17), generator=torch.Generator().manual_seed(0))
@@ -23,7 +23,8 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "float", torch.float64)  # the dtype of their frequencies
     for name, kind in (
         ("llama", "Llama"), ("mistral", "Mistral"), ("qwen2", "Qwen2"), ("qwen3", "Qwen3"),
-        ("gemma2", "Gemma2"), ("gemma3", "Gemma3"), ("gpt_oss", "GptOss"),
+        ("gemma2", "Gemma2"), ("gemma3", "Gemma3"), ("gpt_oss", "GptOss"), ("olmo2", "Olmo2"),
+        ("olmo3", "Olmo3"), ("smollm3", "SmolLM3"),
     ):  # fmt: skip
         code = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
         norm = centred_norm if "Gemma" in kind else exact_norm
@@ -34,11 +35,11 @@ def centred_norm(self: nn.Module, x: Tensor) -> Tensor:
     return (1 + self.weight) * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", [*CONFIGS, *NEWER])
 @pytest.mark.peer(
     "10", "`from_folder`: a Llama with the family's design",
-    "transformers' Llama 3, Mistral, Qwen 2 and 3, Gemma 2 and 3, gpt-oss", "float64 1e-7",
-    "logits, gradients",
+    "transformers' Llama 3, Mistral, Qwen 2 and 3, Gemma 2 and 3, gpt-oss, OLMo 2 and 3, SmolLM 3",
+    "float64 1e-7", "logits, gradients",
 )  # fmt: skip
 def test_logits_and_gradients_are_theirs(name, exact, tmp_path) -> None:
     theirs = saved(name, tmp_path)
@@ -56,7 +57,7 @@ def test_logits_and_gradients_are_theirs(name, exact, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("split", [(17,), (1, 16), (5, 1, 11), (1,) * 17], ids=str)
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", [*CONFIGS, *NEWER])
 @pytest.mark.peer(
     "10", "the caches of what `from_folder` returns", "the same, with the prompt in pieces",
     "float64 1e-7", "logits",
@@ -70,7 +71,7 @@ def test_a_prompt_in_any_pieces_is_read_like_theirs(name, split, exact, tmp_path
 
 
 @pytest.mark.parametrize("use_cache", [True, False])
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", [*CONFIGS, *NEWER])
 @pytest.mark.peer(
     "10", "`generate` with such a model", "the same, with a cache and without", "equal", "tokens"
 )

@@ -34,6 +34,15 @@ class LayerKind:
     positions: Callable[[int], PositionScheme] | None = None
 
 
+def no_positions(d_k: int) -> PositionScheme:
+    """Return the scheme that does nothing: a layer with it sees no positions, only the mask.
+
+    Args:
+        d_k: Unused; every maker of positions takes it.
+    """
+    return PositionScheme()
+
+
 @dataclass(frozen=True)
 class Design:
     """The parts of a family; by default, those of the first Llama.
@@ -45,6 +54,7 @@ class Design:
         norm: Makes a norm from a width and eps.
         eps: What every norm adds under its root.
         head_norm: Makes the norms of queries and of keys from d_k and eps; None for no norm.
+        joint_norm: Whether those norms are over all heads' features at once.
         bias: Whether the projection to queries, keys and values adds a bias.
         out_bias: Whether the attention's output projection does.
         scale: Factor on the scores; None is 1/√d_k.
@@ -63,6 +73,7 @@ class Design:
     norm: Callable[[int, float], nn.Module] = RowNorm
     eps: float = 1e-6
     head_norm: Callable[[int, float], nn.Module] | None = None
+    joint_norm: bool = False
     bias: bool = False
     out_bias: bool = False
     scale: float | None = None

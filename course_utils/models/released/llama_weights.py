@@ -29,6 +29,10 @@ SANDWICH = {
     "feed_forward_norm": "pre_feedforward_layernorm",
     "feed_forward_norm_after": "post_feedforward_layernorm",
 }
+AFTER = IN_LAYER | {
+    "attention_norm": "post_attention_layernorm",
+    "feed_forward_norm": "post_feedforward_layernorm",
+}
 EXPERTS = {
     "attention.attend": "self_attn",  # its sinks
     "feed_forward.router": "mlp.router",
@@ -42,6 +46,9 @@ FAMILY_NAMES = {
     "gemma2": IN_LAYER | SANDWICH,
     "gemma3_text": IN_LAYER | SANDWICH | HEAD_NORMS,
     "gpt_oss": IN_LAYER | EXPERTS,
+    "olmo2": AFTER | HEAD_NORMS,
+    "olmo3": AFTER | HEAD_NORMS,
+    "smollm3": IN_LAYER,
 }
 """Names of each layer's weights, by `model_type`."""
 

@@ -11,9 +11,12 @@ from transformers import (
     GptOssConfig,
     LlamaConfig,
     MistralConfig,
+    Olmo2Config,
+    Olmo3Config,
     PreTrainedConfig,
     Qwen2Config,
     Qwen3Config,
+    SmolLM3Config,
 )
 
 TOKENS, LAYERS = 37, 4
@@ -62,10 +65,25 @@ CONFIGS: dict[str, tuple[type[PreTrainedConfig], dict]] = {
     ),
 }  # fmt: skip
 
+NEWER: dict[str, tuple[type[PreTrainedConfig], dict]] = {
+    "OLMo 2": (Olmo2Config, {"rope_parameters": BASE, "rms_norm_eps": 1e-3}),
+    "OLMo 3, stretched where a layer sees everything": (
+        Olmo3Config,
+        {"sliding_window": 5, "layer_types": [PAIR[0], PAIR[0], PAIR[1], PAIR[0]],
+         "rope_parameters": {PAIR[0]: BASE, PAIR[1]: YARN}},
+    ),
+    "SmolLM 3": (SmolLM3Config, {"no_rope_layer_interval": 3, "rope_parameters": BASE}),
+    "SmolLM 3, windows where it does not rotate": (
+        SmolLM3Config,
+        {"no_rope_layers": [1, 0, 0, 1], "use_sliding_window": True, "sliding_window": 5,
+         "tie_word_embeddings": False, "rope_parameters": BASE},
+    ),
+}  # fmt: skip
+
 
 def their_model(name: str) -> nn.Module:
     """Return a random model in float64, every parameter drawn so that it counts."""
-    kind, changed = CONFIGS[name]
+    kind, changed = (CONFIGS | NEWER)[name]
     torch.manual_seed(0)
     theirs = AutoModelForCausalLM.from_config(kind(**(SIZES | changed)))
     for part, parameter in theirs.named_parameters():

@@ -172,6 +172,10 @@ def test_files_without_layer_types_mean_the_same() -> None:
         ("qwen2", {}, [None] * 4),
         ("qwen3", {"use_sliding_window": True, "max_window_layers": 3}, [None] * 3 + [5]),
         ("gemma2", {}, [5, None] * 2),
+        ("olmo2", {"sliding_window": None}, [None] * 4),
+        ("olmo3", {}, [5, 5, 5, None]),
+        ("smollm3", {}, [None] * 4),
+        ("smollm3", {"use_sliding_window": True}, [None] * 3 + [5]),
         ("gemma3_text", {"sliding_window_pattern": 3}, [5, 5, None, 5]),
     ):
         design = read_design({"model_type": family, **sizes, **more})
@@ -179,6 +183,29 @@ def test_files_without_layer_types_mean_the_same() -> None:
     near, far = design.kinds[0].positions(4).table, design.positions(4).table
     assert near.frequencies[1].item() == pytest.approx(1e-2)
     assert far.frequencies[1].item() == pytest.approx(1e-3)
+
+
+def test_only_the_layers_of_smollm3_that_its_file_names_rotate() -> None:
+    config = {"model_type": "smollm3", "num_hidden_layers": 4}
+    query, places = torch.randn(1, 1, 3, 4, dtype=torch.float64), torch.arange(3)
+    for more, rotated in (({}, [1, 1, 1, 0]), ({"no_rope_layers": [0, 1, 1, 0, 1]}, [0, 1, 1, 0])):
+        design = read_design(config | more)
+        for kind, turns in zip(design.kinds, rotated, strict=True):
+            scheme = (kind.positions or design.positions)(4)
+            same = scheme.rotate(query, query, places, places)[0].equal(query)
+            assert same == (not turns)
+
+
+def test_only_the_layers_of_olmo3_that_see_everything_are_stretched() -> None:
+    """Older files have one setting for all layers."""
+    design = read_design(
+        {"model_type": "olmo3", "num_hidden_layers": 4, "sliding_window": 5, "rope_theta": 100.0,
+         "rope_scaling": {"rope_type": "linear", "factor": 8.0}}
+    )  # fmt: skip
+    near, far = design.kinds[0].positions(4).table, design.positions(4).table
+    assert near.frequencies[1].item() == pytest.approx(0.1)
+    assert far.frequencies[1].item() == pytest.approx(0.1 / 8)
+    assert design.kinds[3].positions is None
 
 
 @pytest.mark.parametrize(
