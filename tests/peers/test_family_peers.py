@@ -21,10 +21,11 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let theirs keep float64 where it rounds to float32 in every model: that hides mistakes."""
     in_its_own_precision(monkeypatch)
     monkeypatch.setattr(torch, "float", torch.float64)  # the dtype of their frequencies
+    monkeypatch.setattr(Tensor, "float", Tensor.double)
     for name, kind in (
         ("llama", "Llama"), ("mistral", "Mistral"), ("qwen2", "Qwen2"), ("qwen3", "Qwen3"),
         ("gemma2", "Gemma2"), ("gemma3", "Gemma3"), ("gpt_oss", "GptOss"), ("olmo2", "Olmo2"),
-        ("olmo3", "Olmo3"), ("smollm3", "SmolLM3"),
+        ("olmo3", "Olmo3"), ("smollm3", "SmolLM3"), ("phi3", "Phi3"),
     ):  # fmt: skip
         code = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
         norm = centred_norm if "Gemma" in kind else exact_norm
@@ -38,7 +39,8 @@ def centred_norm(self: nn.Module, x: Tensor) -> Tensor:
 @pytest.mark.parametrize("name", [*CONFIGS, *NEWER])
 @pytest.mark.peer(
     "10", "`from_folder`: a Llama with the family's design",
-    "transformers' Llama 3, Mistral, Qwen 2 and 3, Gemma 2 and 3, gpt-oss, OLMo 2 and 3, SmolLM 3",
+    "transformers' Llama 3, Mistral, Qwen 2 and 3, Gemma 2 and 3, gpt-oss, "
+    "OLMo 2 and 3, Phi-3, SmolLM 3",
     "float64 1e-7", "logits, gradients",
 )  # fmt: skip
 def test_logits_and_gradients_are_theirs(name, exact, tmp_path) -> None:
@@ -89,6 +91,29 @@ def test_greedy_tokens_are_theirs(name, use_cache, exact, tmp_path) -> None:
             slow = torch.cat((slow, ours.logits(slow)[:, -1:].argmax(dim=-1)), dim=1)
         assert torch.equal(slow[:, 7:], want)
     assert len(want.unique()) > 5  # and not one token again and again
+
+
+@pytest.mark.parametrize("trained", [16, 17, 4])
+@pytest.mark.peer(
+    "07", "longrope in what `from_folder` returns", "Phi-3's, in texts up to and past the border",
+    "float64 1e-7", "logits, tokens",
+)  # fmt: skip
+def test_longrope_takes_the_list_that_theirs_takes(trained, exact, tmp_path) -> None:
+    name = "Phi-3, longrope on a part of each head"
+    theirs = saved(name, tmp_path, original_max_position_embeddings=trained)
+    ours, cache = from_folder(tmp_path), None
+    torch.testing.assert_close(ours.logits(TEXTS), theirs(TEXTS).logits)
+    if trained == 4:  # the prompt is past the border, and so is all that follows
+        past = None
+        for part in TEXTS.split((7, 1, 9), 1):
+            logits, cache = ours(part, cache)
+            wanted = theirs(part, past_key_values=past, use_cache=True)
+            past = wanted.past_key_values
+            torch.testing.assert_close(logits, wanted.logits)
+    if trained == 16:
+        _, cache = ours(TEXTS[:, :16])
+        with pytest.raises(ValueError, match="more than 16 tokens must be read from its first"):
+            ours(TEXTS[:, 16:], cache)
 
 
 @pytest.mark.parametrize("how", [{}, {"max_shard_size": "20KB"}], ids=["one file", "several"])

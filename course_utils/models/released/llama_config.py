@@ -37,8 +37,10 @@ REQUIRED = dict.fromkeys(FAMILIES, SILU) | {
 
 
 # What a file means that leaves these out, where it is not what most families mean.
-EPS = {"gpt_oss": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5}
+EPS = {"gpt_oss": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "phi3": 1e-5}
 BASE = {"gemma3_text": 1e6, "gpt_oss": 150000.0, "olmo3": 500000.0, "smollm3": 2e6}
+
+ALSO = {"phi3": ("partial_rotary_factor",)}  # settings of RoPE that only these families have
 
 
 def read_design(config: Config) -> Design:
@@ -57,7 +59,7 @@ def read_design(config: Config) -> Design:
     changes: dict[str, Any] = {
         "d_k": config.get("head_dim") or design.d_k,  # left out, the family's own
         "eps": config.get("rms_norm_eps", EPS.get(family, 1e-6)),
-        "positions": configured_rope(ropes[FULL]),
+        "positions": configured_rope(ropes[FULL], ALSO.get(family, ())),
         "kinds": tuple(_kinds(config, ropes)),
         "tied": config.get("tie_word_embeddings", design.tied),
     }
@@ -82,10 +84,26 @@ def _ropes(config: Config) -> dict[str, Config]:
         return {kind: given[kind] for kind in (FULL, WINDOWED)}
     base = {"rope_theta": config.get("rope_theta", BASE.get(family, 10000.0))}
     full = base | given | (config.get("rope_scaling") or {})
+    if family == "phi3":
+        return dict.fromkeys((FULL, WINDOWED), _phi3_rope(config, full))
     if family == "olmo3":  # only layers that see everything are stretched
         return {FULL: full, WINDOWED: base}
     near = {"rope_theta": config.get("rope_local_base_freq", 10000.0)}
     return {FULL: full, WINDOWED: near if family == "gemma3_text" else full}
+
+
+def _phi3_rope(config: Config, given: Config) -> Config:
+    """Return the settings with what Phi-3 has outside them, and its older names of longrope."""
+    outside = ("partial_rotary_factor", "original_max_position_embeddings")
+    found = {name: config[name] for name in outside if name in config} | dict(given)
+    kind = found.pop("type", None)
+    found.setdefault("rope_type", kind or "default")
+    if found["rope_type"] in ("su", "yarn"):
+        found["rope_type"] = "longrope"
+    if found["rope_type"] == "longrope" and found.get("factor") is None:
+        trained = found["original_max_position_embeddings"]
+        found["factor"] = config["max_position_embeddings"] / trained
+    return found
 
 
 def _kinds(config: Config, ropes: Mapping[str, Config]) -> list[LayerKind]:
@@ -122,7 +140,7 @@ def _pattern(config: Config, layers: int) -> list[str]:
     if family in ("qwen2", "qwen3"):
         first = config.get("max_window_layers", 28)
         return [WINDOWED if number >= first else FULL for number in range(layers)]
-    if family in ("mistral", "llama"):
+    if family in ("mistral", "llama", "phi3"):
         return [WINDOWED] * layers
     every = {"gemma3_text": config.get("sliding_window_pattern", 6), "olmo3": 4}.get(family, 2)
     return [WINDOWED if (number + 1) % every else FULL for number in range(layers)]

@@ -4,7 +4,8 @@ Source: Llama 3: https://arxiv.org/abs/2407.21783;  Mistral 7B: https://arxiv.or
     Qwen 2: https://arxiv.org/abs/2407.10671;  Qwen 3: https://arxiv.org/abs/2505.09388;
     Gemma 2: https://arxiv.org/abs/2408.00118;  Gemma 3: https://arxiv.org/abs/2503.19786;
     gpt-oss: https://arxiv.org/abs/2508.10925;  OLMo 2: https://arxiv.org/abs/2501.00656;  OLMo 3:
-    https://arxiv.org/abs/2512.13961;  SmolLM 3: https://huggingface.co/blog/smollm3
+    https://arxiv.org/abs/2512.13961;  SmolLM 3: https://huggingface.co/blog/smollm3;  Phi-3:
+    https://arxiv.org/abs/2404.14219
 Ours / theirs: kinds = layer_types with sliding_window;  cap = attn_logit_softcapping
 Differs: what differs inside a family (head width, scale, window, base) is that of one released
     model or the defaults of its class of configurations, as named below; a config.json brings its
@@ -97,6 +98,8 @@ SMOLLM_3 = Design(  # SmolLM3Config
     tied=True,
 )
 
+PHI_3 = Design(eps=1e-5)  # Phi3Config
+
 FAMILIES = {
     "llama": LLAMA_3,
     "mistral": MISTRAL,
@@ -108,5 +111,6 @@ FAMILIES = {
     "olmo2": OLMO_2,
     "olmo3": OLMO_3,
     "smollm3": SMOLLM_3,
+    "phi3": PHI_3,
 }
 """By the `model_type` of a config.json."""

@@ -2,7 +2,7 @@
 
 Source: modeling_llama.py and its siblings of https://github.com/huggingface/transformers
 Ours / theirs: in_proj = q_proj, k_proj and v_proj as rows of one matrix;  gate, up, down =
-    gate_proj, up_proj, down_proj
+    gate_proj, up_proj, down_proj, of which Phi-3 has the first two as rows of one matrix
 """
 
 from collections.abc import Mapping
@@ -33,6 +33,10 @@ AFTER = IN_LAYER | {
     "attention_norm": "post_attention_layernorm",
     "feed_forward_norm": "post_feedforward_layernorm",
 }
+JOINED = IN_LAYER | {
+    "attention.in_proj": "self_attn.qkv_proj",
+    "feed_forward.gate_up": "mlp.gate_up_proj",
+}
 EXPERTS = {
     "attention.attend": "self_attn",  # its sinks
     "feed_forward.router": "mlp.router",
@@ -49,6 +53,7 @@ FAMILY_NAMES = {
     "olmo2": AFTER | HEAD_NORMS,
     "olmo3": AFTER | HEAD_NORMS,
     "smollm3": IN_LAYER,
+    "phi3": JOINED,
 }
 """Names of each layer's weights, by `model_type`."""
 
@@ -84,6 +89,9 @@ def from_family(theirs: Mapping[str, Tensor], family: str) -> dict[str, Tensor]:
     for query in [name for name in found if ".attention.q." in name]:
         roles = [found.pop(query.replace(".q.", f".{role}.")) for role in "qkv"]
         found[query.replace(".q.", ".in_proj.")] = torch.cat(roles)
+    for both in [name for name in found if ".feed_forward.gate_up." in name]:
+        gate, up = found.pop(both).chunk(2)
+        found |= {both.replace("gate_up", "gate"): gate, both.replace("gate_up", "up"): up}
     return found
 
 

@@ -1,6 +1,7 @@
 """Small random models of current families, as transformers makes and writes them."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -13,6 +14,7 @@ from transformers import (
     MistralConfig,
     Olmo2Config,
     Olmo3Config,
+    Phi3Config,
     PreTrainedConfig,
     Qwen2Config,
     Qwen3Config,
@@ -33,6 +35,10 @@ LLAMA_3_ROPE = {
 YARN = {
     "rope_type": "yarn", "rope_theta": 150.0, "factor": 4.0, "beta_fast": 32.0, "beta_slow": 1.0,
     "truncate": False, "original_max_position_embeddings": 16,
+}  # fmt: skip
+LONGROPE = {
+    "rope_type": "longrope", "rope_theta": 500.0, "short_factor": [1.0, 1.25, 1.5],
+    "long_factor": [2.0, 3.0, 5.0],
 }  # fmt: skip
 BASE = {"rope_type": "default", "rope_theta": 500.0}
 PAIR = ["sliding_attention", "full_attention"]
@@ -72,6 +78,12 @@ NEWER: dict[str, tuple[type[PreTrainedConfig], dict]] = {
         {"sliding_window": 5, "layer_types": [PAIR[0], PAIR[0], PAIR[1], PAIR[0]],
          "rope_parameters": {PAIR[0]: BASE, PAIR[1]: YARN}},
     ),
+    "Phi-3": (Phi3Config, {"sliding_window": 5, "rope_parameters": BASE}),
+    "Phi-3, longrope on a part of each head": (
+        Phi3Config,
+        {"hidden_size": 48, "original_max_position_embeddings": 32,
+         "rope_parameters": LONGROPE | {"partial_rotary_factor": 0.75}},
+    ),
     "SmolLM 3": (SmolLM3Config, {"no_rope_layer_interval": 3, "rope_parameters": BASE}),
     "SmolLM 3, windows where it does not rotate": (
         SmolLM3Config,
@@ -81,9 +93,10 @@ NEWER: dict[str, tuple[type[PreTrainedConfig], dict]] = {
 }  # fmt: skip
 
 
-def their_model(name: str) -> nn.Module:
+def their_model(name: str, **more: Any) -> nn.Module:
     """Return a random model in float64, every parameter drawn so that it counts."""
     kind, changed = (CONFIGS | NEWER)[name]
+    changed = changed | more
     torch.manual_seed(0)
     theirs = AutoModelForCausalLM.from_config(kind(**(SIZES | changed)))
     for part, parameter in theirs.named_parameters():
@@ -98,8 +111,8 @@ def their_model(name: str) -> nn.Module:
     return theirs
 
 
-def saved(name: str, folder: Path) -> nn.Module:
+def saved(name: str, folder: Path, **more: Any) -> nn.Module:
     """Write such a model to a folder, and return it."""
-    theirs = their_model(name)
+    theirs = their_model(name, **more)
     theirs.save_pretrained(folder)
     return theirs

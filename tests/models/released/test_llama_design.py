@@ -160,8 +160,21 @@ def test_a_cache_that_cannot_be_read_is_refused() -> None:
 
 
 def test_a_type_of_rope_that_is_missing_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"rope_type must be one of .* got 'longrope'"):
-        configured_rope({"rope_type": "longrope"})
+    with pytest.raises(ValueError, match=r"rope_type must be one of .* got 'dynamic'"):
+        configured_rope({"rope_type": "dynamic"})
+
+
+def test_older_files_of_phi3_mean_the_same() -> None:
+    config = {
+        "model_type": "phi3", "num_hidden_layers": 4, "max_position_embeddings": 512,
+        "original_max_position_embeddings": 64, "rope_theta": 100.0,
+        "rope_scaling": {"type": "su", "short_factor": [1.0, 2.0], "long_factor": [3.0, 4.0]},
+    }  # fmt: skip
+    scheme = read_design(config).positions(4)
+    assert scheme.trained_length == 64
+    assert scheme.short.table.frequencies.tolist() == pytest.approx([1.0, 0.05])
+    assert scheme.long.table.frequencies.tolist() == pytest.approx([1 / 3, 0.025])
+    assert scheme.long.table.magnitude == scheme.short.table.magnitude == pytest.approx(1.5**0.5)
 
 
 def test_files_without_layer_types_mean_the_same() -> None:
