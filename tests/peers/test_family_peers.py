@@ -21,11 +21,13 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let theirs keep float64 where it rounds to float32 in every model: that hides mistakes."""
     in_its_own_precision(monkeypatch)
     monkeypatch.setattr(torch, "float", torch.float64)  # the dtype of their frequencies
+    monkeypatch.setattr(torch, "float32", torch.float64)
     monkeypatch.setattr(Tensor, "float", Tensor.double)
     for name, kind in (
         ("llama", "Llama"), ("mistral", "Mistral"), ("qwen2", "Qwen2"), ("qwen3", "Qwen3"),
         ("gemma2", "Gemma2"), ("gemma3", "Gemma3"), ("gpt_oss", "GptOss"), ("olmo2", "Olmo2"),
         ("olmo3", "Olmo3"), ("smollm3", "SmolLM3"), ("phi3", "Phi3"),
+        ("deepseek_v3", "DeepseekV3"),
     ):  # fmt: skip
         code = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
         norm = centred_norm if "Gemma" in kind else exact_norm
@@ -40,7 +42,7 @@ def centred_norm(self: nn.Module, x: Tensor) -> Tensor:
 @pytest.mark.peer(
     "10", "`from_folder`: a Llama with the family's design",
     "transformers' Llama 3, Mistral, Qwen 2 and 3, Gemma 2 and 3, gpt-oss, "
-    "OLMo 2 and 3, Phi-3, SmolLM 3",
+    "OLMo 2 and 3, Phi-3, SmolLM 3, DeepSeek V3",
     "float64 1e-7", "logits, gradients",
 )  # fmt: skip
 def test_logits_and_gradients_are_theirs(name, exact, tmp_path) -> None:

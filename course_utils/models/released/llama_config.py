@@ -7,7 +7,6 @@ Differs: fields that only code outside the model reads (dropout, tokens, trainin
 Same contract as: the config classes of transformers
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,11 +14,11 @@ from typing import Any
 from course_utils.attention.core.soft_cap import soft_cap
 from course_utils.models.released.clamped_experts import ClampedExperts
 from course_utils.models.released.composed_heads import capped_attention
+from course_utils.models.released.deepseek_config import read_deepseek
 from course_utils.models.released.llama_design import Design, LayerKind, no_positions
 from course_utils.models.released.llama_families import FAMILIES
 from course_utils.models.released.llama_rope import configured_rope
-
-Config = Mapping[str, Any]
+from course_utils.models.released.settings import Config, check_settings, rope_settings
 
 WINDOWED, FULL = "sliding_attention", "full_attention"
 SAME_IN_ALL: dict[str, tuple[Any, ...]] = {  # the first value is what a config without it means
@@ -42,6 +41,9 @@ BASE = {"gemma3_text": 1e6, "gpt_oss": 150000.0, "olmo3": 500000.0, "smollm3": 2
 
 ALSO = {"phi3": ("partial_rotary_factor",)}  # settings of RoPE that only these families have
 
+OWN_READERS = {"deepseek_v3": read_deepseek}
+MODEL_TYPES = (*FAMILIES, *OWN_READERS)
+
 
 def read_design(config: Config) -> Design:
     """Return the design that a config.json describes.
@@ -53,6 +55,8 @@ def read_design(config: Config) -> Design:
         ValueError: A field has a value that ours does not support.
     """
     family = config["model_type"]
+    if family in OWN_READERS:
+        return OWN_READERS[family](config)
     check_settings(config, SAME_IN_ALL | REQUIRED[family])
     design = FAMILIES[family]
     ropes = _ropes(config)
@@ -70,24 +74,16 @@ def read_design(config: Config) -> Design:
     return replace(design, **changes, **_caps(config), **_experts(config))
 
 
-def check_settings(config: Config, allowed: Mapping[str, tuple[Any, ...]]) -> None:
-    """Raise ValueError unless each field has one of the values; if left out, it has the first."""
-    for name, values in allowed.items():
-        if config.get(name, values[0]) not in values:
-            raise ValueError(f"{name} must be {values[0]!r} for our model, got {config[name]!r}")
-
-
 def _ropes(config: Config) -> dict[str, Config]:
     """Return the settings of RoPE for both kinds of layers, from the new fields or the old ones."""
     family, given = config["model_type"], config.get("rope_parameters") or {}
     if FULL in given:
         return {kind: given[kind] for kind in (FULL, WINDOWED)}
-    base = {"rope_theta": config.get("rope_theta", BASE.get(family, 10000.0))}
-    full = base | given | (config.get("rope_scaling") or {})
+    full = rope_settings(config, BASE.get(family, 10000.0))
     if family == "phi3":
         return dict.fromkeys((FULL, WINDOWED), _phi3_rope(config, full))
     if family == "olmo3":  # only layers that see everything are stretched
-        return {FULL: full, WINDOWED: base}
+        return {FULL: full, WINDOWED: {"rope_theta": full["rope_theta"]}}
     near = {"rope_theta": config.get("rope_local_base_freq", 10000.0)}
     return {FULL: full, WINDOWED: near if family == "gemma3_text" else full}
 
@@ -106,7 +102,7 @@ def _phi3_rope(config: Config, given: Config) -> Config:
     return found
 
 
-def _kinds(config: Config, ropes: Mapping[str, Config]) -> list[LayerKind]:
+def _kinds(config: Config, ropes: dict[str, Config]) -> list[LayerKind]:
     window, layers = config.get("sliding_window"), config["num_hidden_layers"]
     kinds = config.get("layer_types") or _pattern(config, layers)
     near = None if ropes[WINDOWED] == ropes[FULL] else configured_rope(ropes[WINDOWED])

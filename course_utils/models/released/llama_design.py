@@ -8,6 +8,7 @@ Differs: theirs is one source file per family; here a family is a choice of part
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -28,10 +29,14 @@ class LayerKind:
     Attributes:
         window: How many tokens a query sees, its own among them; None is all up to its own.
         positions: Makes the layer's own scheme from d_k; None is the model's.
+        attention: Makes what reads other tokens, called as `LlamaAttention`; None is that.
+        feed_forward: Makes the feed-forward layer from d_model and d_ff; None is the model's.
     """
 
     window: int | None = None
     positions: Callable[[int], PositionScheme] | None = None
+    attention: Callable[..., Any] | None = None
+    feed_forward: Callable[[int, int], nn.Module] | None = None
 
 
 def no_positions(d_k: int) -> PositionScheme:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from course_utils.models.released import deepseek_weights as deepseek
 from course_utils.models.released._weight_names import renamed, turned_round
 from course_utils.validation import check_instance
 
@@ -54,6 +55,7 @@ FAMILY_NAMES = {
     "olmo3": AFTER | HEAD_NORMS,
     "smollm3": IN_LAYER,
     "phi3": JOINED,
+    "deepseek_v3": IN_LAYER | deepseek.ATTENTION | deepseek.EXPERTS,
 }
 """Names of each layer's weights, by `model_type`."""
 
@@ -84,6 +86,8 @@ def from_family(theirs: Mapping[str, Tensor], family: str) -> dict[str, Tensor]:
     Raises:
         ValueError: A weight is not one of such a model.
     """
+    if family == "deepseek_v3":
+        theirs = deepseek.split_experts(deepseek.split_latent(theirs))
     names = turned_round(FAMILY_NAMES[family])
     found = renamed(theirs, turned_round(AROUND), ("model.layers", "layers"), names)
     for query in [name for name in found if ".attention.q." in name]:

@@ -23,9 +23,9 @@ from torch import Tensor, nn
 from course_utils.models.gpt.gpt import GPT
 from course_utils.models.released.gpt2_weights import from_gpt2
 from course_utils.models.released.llama import Llama
-from course_utils.models.released.llama_config import check_settings, read_design
-from course_utils.models.released.llama_families import FAMILIES
+from course_utils.models.released.llama_config import MODEL_TYPES, read_design
 from course_utils.models.released.llama_weights import from_family
+from course_utils.models.released.settings import check_settings
 
 INDEX = "model.safetensors.index.json"  # if the weights are spread over several files
 # Settings that would make a model unlike ours; if left out, they have these values.
@@ -51,8 +51,8 @@ def from_folder(folder: str | Path) -> GPT:
     """
     config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     kind = config.get("model_type")
-    if kind != "gpt2" and kind not in FAMILIES:
-        known = ", ".join(sorted({"gpt2", *FAMILIES}))
+    if kind != "gpt2" and kind not in MODEL_TYPES:
+        known = ", ".join(sorted({"gpt2", *MODEL_TYPES}))
         raise ValueError(f"model_type must be one of {known}, got {kind!r}")
     weights = {k: v for k, v in _read(Path(folder)).items() if not BUFFERS.search(k)}
     model, named = (_gpt2 if kind == "gpt2" else _llama)(config, weights)

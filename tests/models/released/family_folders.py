@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from transformers import (
     AutoModelForCausalLM,
+    DeepseekV3Config,
     Gemma2Config,
     Gemma3TextConfig,
     GptOssConfig,
@@ -71,7 +72,23 @@ CONFIGS: dict[str, tuple[type[PreTrainedConfig], dict]] = {
     ),
 }  # fmt: skip
 
+LATENT = {
+    "num_key_value_heads": 6, "kv_lora_rank": 10, "q_lora_rank": 14, "qk_rope_head_dim": 4,
+    "qk_nope_head_dim": 5, "v_head_dim": 9, "first_k_dense_replace": 1, "n_routed_experts": 8,
+    "n_shared_experts": 2, "num_experts_per_tok": 3, "moe_intermediate_size": 11, "n_group": 4,
+    "topk_group": 2,
+}  # fmt: skip
 NEWER: dict[str, tuple[type[PreTrainedConfig], dict]] = {
+    "DeepSeek V3": (
+        DeepseekV3Config, LATENT | {"rope_parameters": BASE, "routed_scaling_factor": 1.7},
+    ),
+    "DeepSeek V3, halves, YaRN that sharpens scores, gates as they are": (
+        DeepseekV3Config,
+        LATENT | {
+            "rope_interleave": False, "norm_topk_prob": False, "n_group": 1, "topk_group": 1,
+            "rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.3},
+        },
+    ),
     "OLMo 2": (Olmo2Config, {"rope_parameters": BASE, "rms_norm_eps": 1e-3}),
     "OLMo 3, stretched where a layer sees everything": (
         Olmo3Config,
@@ -105,6 +122,9 @@ def their_model(name: str, **more: Any) -> nn.Module:
         if "Gemma" in name and "embed" in part:
             std = 0.1  # tied and scaled, larger ones would have every token follow itself
         nn.init.normal_(parameter, 0.0 if centred else 1.0, std)
+    for part, buffer in theirs.named_buffers():
+        if part.endswith("correction_bias"):
+            nn.init.normal_(buffer, 0.0, 0.2)
     theirs = theirs.double().eval()
     if "Gemma" in name:  # theirs is √24 rounded to float32
         theirs.model.embed_tokens.embed_scale = torch.tensor(24.0, dtype=torch.float64).sqrt()

@@ -1,0 +1,83 @@
+"""Latent attention as the attention of a layer: positions, a causal mask and a cache of its rows.
+
+Source: DeepSeek-AI 2024, DeepSeek-V3 Technical Report, section 2.1.1, https://arxiv.org/abs/2412.19437
+Ours / theirs: d_latent, d_query, d_rope, d_k, d_v = kv_lora_rank, q_lora_rank, qk_rope_head_dim,
+    qk_nope_head_dim, v_head_dim
+Differs: with a cache, keys and values are never made: the absorbed form reads the rows
+Same contract as: DeepseekV3Attention of transformers
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor, nn
+
+from course_utils.attention import causal_mask
+from course_utils.attention.latent.cache import LatentCache
+from course_utils.attention.latent.compressed import CompressedLatentAttention
+from course_utils.models.gpt.layer import Sizes
+from course_utils.positions import RotaryPositions
+from course_utils.validation import check_instance
+
+
+class LatentLayerAttention(nn.Module):
+    """What reads other tokens in a layer of DeepSeek V3.
+
+    Args:
+        sizes: d_model, the heads, and a third number that latent attention has no use for.
+        attend: Must be None, as must `mask`: the two forms of latent attention are its own.
+        mask: See there.
+        **widths: As `CompressedLatentAttention` takes them; `design` and `kind` are not looked at.
+    """
+
+    window = None
+
+    def __init__(
+        self, sizes: Sizes, *, attend: Callable[..., Tensor] | None = None,
+        mask: Callable[[int], Tensor] | None = None, **widths: Any,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        for name, given in (("attend", attend), ("mask", mask)):
+            if given is not None:
+                raise ValueError(f"{name} must be None in a model with latent attention")
+        own = {name: width for name, width in widths.items() if name not in ("design", "kind")}
+        self.latent = CompressedLatentAttention(*sizes[:2], **own)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T d_model"],
+        scheme: RotaryPositions,
+        positions: Shaped[Tensor, "*B T"],
+        first: Int[Tensor, " B"] | None = None,
+        cache: LatentCache | None = None,
+        fresh: bool = True,
+    ) -> Float[Tensor, "B T d_model"]:
+        """Return what each token reads; arguments are those of `CausalAttention`."""
+        check_instance(RotaryPositions, scheme=scheme)
+        rotate = partial(scheme.table.rotate, positions=positions)
+        if cache is not None:
+            check_instance(LatentCache, cache=cache)
+            cache.append(self.latent.compress(x, rotate))
+        new = x.shape[1]
+        if cache is None or fresh:
+            mask = causal_mask(new, new).to(x.device)
+            if first is not None:
+                mask = mask & (torch.arange(new, device=x.device) >= first.view(-1, 1, 1, 1))
+            return self.latent(x, mask, rotate)
+        mask = causal_mask(new, cache.length, cache.length - new).to(x.device)
+        return self.latent.decode(x, cache.read(), mask, rotate)
+
+    def new_cache(
+        self, batch: int, room: int, made: Callable[..., Any] | None = None, **place: Any
+    ) -> LatentCache:
+        """Return an empty cache of rows; arguments are those of `CausalAttention.new_cache`.
+
+        Raises:
+            ValueError: The model was given a kind of cache, which would hold keys and values.
+        """
+        if made is not None:
+            raise ValueError("cache must be None in a model with latent attention")
+        return LatentCache(batch, room, self.latent.down_proj.out_features, **place)
