@@ -23,6 +23,13 @@ from course_utils.positions import RotaryPositions
 from course_utils.validation import check_instance
 
 
+def check_no_parts(kind: str, **parts: object) -> None:
+    """Raise ValueError if any part was given, where a layer of this kind computes by itself."""
+    for name, part in parts.items():
+        if part is not None:
+            raise ValueError(f"{name} must be None in a model with {kind}")
+
+
 class LatentLayerAttention(nn.Module):
     """What reads other tokens in a layer of DeepSeek V3.
 
@@ -40,9 +47,7 @@ class LatentLayerAttention(nn.Module):
         mask: Callable[[int], Tensor] | None = None, **widths: Any,
     ) -> None:  # fmt: skip
         super().__init__()
-        for name, given in (("attend", attend), ("mask", mask)):
-            if given is not None:
-                raise ValueError(f"{name} must be None in a model with latent attention")
+        check_no_parts("latent attention", attend=attend, mask=mask)
         own = {name: width for name, width in widths.items() if name not in ("design", "kind")}
         self.latent = CompressedLatentAttention(*sizes[:2], **own)
 
@@ -78,6 +83,5 @@ class LatentLayerAttention(nn.Module):
         Raises:
             ValueError: The model was given a kind of cache, which would hold keys and values.
         """
-        if made is not None:
-            raise ValueError("cache must be None in a model with latent attention")
+        check_no_parts("latent attention", cache=made)
         return LatentCache(batch, room, self.latent.down_proj.out_features, **place)

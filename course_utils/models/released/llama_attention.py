@@ -3,6 +3,7 @@
 Source: norms of queries and keys: Henry et al. 2020, Query-Key Normalization for Transformers,
     https://arxiv.org/abs/2010.04245, with RMSNorm as in Qwen 3, https://arxiv.org/abs/2505.09388
     and over all heads at once in OLMo 2, https://arxiv.org/abs/2501.00656
+    gate: Qiu et al. 2025, Gated Attention for Large Language Models, https://arxiv.org/abs/2505.06708
 Ours / theirs: query_norm, key_norm = q_norm, k_norm;  scale = query_pre_attn_scalar ** -0.5
 Differs: the scale is a factor on the queries, so that it works with every cache and kernel
 """
@@ -15,7 +16,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from course_utils.attention import merge_heads, split_heads
-from course_utils.models.gpt.layer import CausalAttention, Sizes
+from course_utils.models.gpt.layer import CausalAttention, Sizes, linear
 from course_utils.models.model_cache import LayerCache
 from course_utils.models.released.llama_design import Design, LayerKind
 from course_utils.positions import PositionScheme
@@ -92,3 +93,17 @@ class LlamaAttention(CausalAttention):
         behind = own.unsqueeze(-1) - places
         seen = behind >= 0
         return seen if self.window is None else seen & (behind < self.window)
+
+
+class GatedLlamaAttention(LlamaAttention):
+    """Attention whose output passes a gate, number by number, before its last projection.
+
+    Arguments are those of `LlamaAttention`; the gate is that of `gated_attention`.
+    """
+
+    def __init__(self, sizes: Sizes, **given: Any) -> None:
+        super().__init__(sizes, **given)
+        self.gate = linear(sizes[0], self.num_heads * self.d_k, bias=False)
+
+    def _out(self, found: Tensor, x: Tensor) -> Tensor:
+        return super()._out(found * self.gate(x).sigmoid(), x)

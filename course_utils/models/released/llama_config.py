@@ -18,6 +18,7 @@ from course_utils.models.released.deepseek_config import read_deepseek
 from course_utils.models.released.llama_design import Design, LayerKind, no_positions
 from course_utils.models.released.llama_families import FAMILIES
 from course_utils.models.released.llama_rope import configured_rope
+from course_utils.models.released.qwen_config import read_qwen
 from course_utils.models.released.settings import Config, check_settings, rope_settings
 
 WINDOWED, FULL = "sliding_attention", "full_attention"
@@ -41,7 +42,7 @@ BASE = {"gemma3_text": 1e6, "gpt_oss": 150000.0, "olmo3": 500000.0, "smollm3": 2
 
 ALSO = {"phi3": ("partial_rotary_factor",)}  # settings of RoPE that only these families have
 
-OWN_READERS = {"deepseek_v3": read_deepseek}
+OWN_READERS = {"deepseek_v3": read_deepseek, "qwen3_next": read_qwen, "qwen3_5_text": read_qwen}
 MODEL_TYPES = (*FAMILIES, *OWN_READERS)
 
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from course_utils.models.released import deepseek_weights as deepseek
+from course_utils.models.released import split_weights
 from course_utils.models.released._weight_names import renamed, turned_round
+from course_utils.models.released.settings import Config
 from course_utils.validation import check_instance
 
 AROUND = {"token": "model.embed_tokens", "last_norm": "model.norm", "out": "lm_head"}
@@ -55,9 +56,19 @@ FAMILY_NAMES = {
     "olmo3": AFTER | HEAD_NORMS,
     "smollm3": IN_LAYER,
     "phi3": JOINED,
-    "deepseek_v3": IN_LAYER | deepseek.ATTENTION | deepseek.EXPERTS,
+    "deepseek_v3": IN_LAYER | split_weights.LATENT | split_weights.EXPERTS,
+    "qwen3_next": IN_LAYER | HEAD_NORMS | split_weights.DELTA | split_weights.QWEN_EXPERTS,
+    "qwen3_5_text": IN_LAYER | HEAD_NORMS | split_weights.DELTA,
 }
 """Names of each layer's weights, by `model_type`."""
+SPLITS: dict[str, tuple[split_weights.Split, ...]] = {
+    "deepseek_v3": (split_weights.split_latent, split_weights.split_experts),
+    "qwen3_next": (
+        split_weights.split_gate, split_weights.split_delta, split_weights.split_experts,
+    ),
+    "qwen3_5_text": (split_weights.split_gate,),
+}  # fmt: skip
+"""What takes a family's weights apart before they get their names."""
 
 
 def from_llama(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -73,21 +84,22 @@ def from_llama(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     biases = [name for name in theirs if name.endswith(".bias")]
     if biases:
         raise ValueError(f"weights must be those of a Llama, without biases, got {biases[0]!r}")
-    return from_family(theirs, "llama")
+    return from_family(theirs, {"model_type": "llama"})
 
 
-def from_family(theirs: Mapping[str, Tensor], family: str) -> dict[str, Tensor]:
+def from_family(theirs: Mapping[str, Tensor], config: Config) -> dict[str, Tensor]:
     """Return what `Llama(..., design=...).load_state_dict` takes.
 
     Args:
         theirs: The state_dict of a model of transformers.
-        family: Its `model_type`.
+        config: Its configuration: `model_type`, and the widths by which some are taken apart.
 
     Raises:
         ValueError: A weight is not one of such a model.
     """
-    if family == "deepseek_v3":
-        theirs = deepseek.split_experts(deepseek.split_latent(theirs))
+    family = config["model_type"]
+    for split in SPLITS.get(family, ()):
+        theirs = split(theirs, config)
     names = turned_round(FAMILY_NAMES[family])
     found = renamed(theirs, turned_round(AROUND), ("model.layers", "layers"), names)
     for query in [name for name in found if ".attention.q." in name]:

@@ -101,4 +101,4 @@ def _llama(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[GPT, 
         num_kv_heads=config.get("num_key_value_heads"),
     )  # fmt: skip
     weights.setdefault("lm_head.weight", weights["model.embed_tokens.weight"])
-    return model, from_family(weights, config["model_type"])
+    return model, from_family(weights, config)

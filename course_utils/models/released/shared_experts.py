@@ -6,7 +6,8 @@ Ours / theirs: router, experts, shared = gate, experts, shared_experts;  per_tok
     kept_groups, factor = num_experts_per_tok, n_group, topk_group, routed_scaling_factor;
     e_score_correction_bias = b_i
 Differs: theirs computes the router's scores in float32
-Same contract as: DeepseekV3MoE of transformers
+Same contract as: DeepseekV3MoE and, with the softmax and the gate, Qwen3NextSparseMoeBlock of
+    transformers
 """
 
 import torch
@@ -14,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.attention.experts import mix_experts
+from course_utils.attention.experts import mix_experts, route_top_k
 from course_utils.models.released.llama_design import SILU_GATED
 
 
@@ -67,6 +68,27 @@ class SigmoidRouter(nn.Module):
         return index, self.factor * gates
 
 
+class SoftmaxRouter(nn.Module):
+    """Chooses the likeliest experts of each token; the gates are the softmax over the chosen.
+
+    Args:
+        d_model: Width of the stream.
+        num_experts: How many experts there are.
+        per_token: How many of them a token goes to.
+    """
+
+    def __init__(self, d_model: int, num_experts: int, per_token: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(num_experts, d_model) / d_model**0.5)
+        self.per_token = per_token
+
+    def forward(
+        self, x: Float[Tensor, "N d_model"]
+    ) -> tuple[Int[Tensor, "N k"], Float[Tensor, "N k"]]:
+        """Return the experts of each token and how much each of them counts."""
+        return route_top_k(F.linear(x, self.weight), self.per_token)
+
+
 class SharedExperts(nn.Module):
     """Feed-forward layer: a token's own experts, weighted, plus the part that all tokens share.
 
@@ -75,16 +97,24 @@ class SharedExperts(nn.Module):
         width: Width of an expert's gate.
         router: Returns the experts of each token and their gates; its weight has a row for each.
         shared_width: Width of the shared part's gate.
+        gated: Whether the shared part, too, counts more or less, by a sigmoid of the token.
     """
 
-    def __init__(self, d_model: int, width: int, router: SigmoidRouter, shared_width: int) -> None:
+    def __init__(
+        self, d_model: int, width: int, router: SigmoidRouter | SoftmaxRouter, shared_width: int,
+        *, gated: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.router = router
         self.experts = nn.ModuleList(SILU_GATED(d_model, width) for _ in router.weight)
         self.shared = SILU_GATED(d_model, shared_width)
+        self.shared_gate = nn.Linear(d_model, 1, bias=False) if gated else None
 
     def forward(self, x: Float[Tensor, "B T d_model"]) -> Float[Tensor, "B T d_model"]:
         """Return what is added to the stream."""
         rows = x.flatten(0, 1)
         index, gates = self.router(rows)
-        return self.shared(x) + mix_experts(rows, list(self.experts), index, gates).view(x.shape)
+        shared = self.shared(x)
+        if self.shared_gate is not None:
+            shared = self.shared_gate(x).sigmoid() * shared
+        return shared + mix_experts(rows, list(self.experts), index, gates).view(x.shape)

@@ -18,7 +18,9 @@ from transformers import (
     Phi3Config,
     PreTrainedConfig,
     Qwen2Config,
+    Qwen3_5TextConfig,
     Qwen3Config,
+    Qwen3NextConfig,
     SmolLM3Config,
 )
 
@@ -78,6 +80,12 @@ LATENT = {
     "n_shared_experts": 2, "num_experts_per_tok": 3, "moe_intermediate_size": 11, "n_group": 4,
     "topk_group": 2,
 }  # fmt: skip
+DELTA = {
+    "head_dim": 8, "rope_parameters": BASE | {"partial_rotary_factor": 0.5},
+    "layer_types": ["linear_attention", "linear_attention", PAIR[1], "linear_attention"],
+    "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 5,
+    "linear_value_head_dim": 7, "linear_conv_kernel_dim": 3,
+}  # fmt: skip
 NEWER: dict[str, tuple[type[PreTrainedConfig], dict]] = {
     "DeepSeek V3": (
         DeepseekV3Config, LATENT | {"rope_parameters": BASE, "routed_scaling_factor": 1.7},
@@ -88,6 +96,14 @@ NEWER: dict[str, tuple[type[PreTrainedConfig], dict]] = {
             "rope_interleave": False, "norm_topk_prob": False, "n_group": 1, "topk_group": 1,
             "rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.3},
         },
+    ),
+    "Qwen 3-Next": (
+        Qwen3NextConfig,
+        DELTA | {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 11,
+                 "shared_expert_intermediate_size": 13, "mlp_only_layers": [2]},
+    ),
+    "Qwen 3.5": (
+        Qwen3_5TextConfig, DELTA | {"tie_word_embeddings": True, "linear_conv_kernel_dim": 2},
     ),
     "OLMo 2": (Olmo2Config, {"rope_parameters": BASE, "rms_norm_eps": 1e-3}),
     "OLMo 3, stretched where a layer sees everything": (
