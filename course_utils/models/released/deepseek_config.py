@@ -38,8 +38,6 @@ def read_deepseek(config: Config) -> Design:
         ValueError: A field has a value that ours does not support.
     """
     check_settings(config, REQUIRED)
-    if config["q_lora_rank"] is None:
-        raise ValueError("q_lora_rank must be a width for our model, got None")
     rope, d_rope = rope_settings(config), config["qk_rope_head_dim"]
     pairing = "interleaved" if config.get("rope_interleave", True) else "split halves"
     d_k = config["qk_nope_head_dim"]

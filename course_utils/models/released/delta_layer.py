@@ -53,10 +53,11 @@ class GatedDeltaNet(nn.Module):
         mixed = sum(self.widths)
         self.in_proj = linear(d_model, mixed, bias=False)
         self.conv = nn.Conv1d(mixed, mixed, taps, groups=mixed, bias=False)
-        self.write, self.fade = (linear(d_model, value_heads, bias=False) for _ in range(2))
+        self.write = linear(d_model, value_heads, bias=False)
+        self.fade: nn.Module = linear(d_model, value_heads, bias=False)
         self.A_log = nn.Parameter(torch.zeros(value_heads))
         self.dt_bias = nn.Parameter(torch.ones(value_heads))
-        self.gate = linear(d_model, value_heads * d_v, bias=False)
+        self.gate: nn.Module = linear(d_model, value_heads * d_v, bias=False)
         self.norm = nn.RMSNorm(d_v, eps)
         self.out_proj = linear(value_heads * d_v, d_model, bias=False)
 
@@ -85,16 +86,29 @@ class GatedDeltaNet(nn.Module):
         query, key, value = mixed.split(self.widths, dim=-1)
         query, key = (self._unit(one) for one in (query, key))
         value = split_heads(value, self.value_heads)
-        beta = self.write(x).sigmoid().mT
-        alpha = (-self.A_log.exp() * F.softplus(self.fade(x) + self.dt_bias)).exp().mT
-        query = query * self.d_k**-0.5
-        if past is None:
-            read, left = gated_delta_rule(query, key, value, alpha, beta), None
-        else:
-            read, state = _in_steps(query, key, value, alpha, beta, past[1])
-            left = (seen[:, seen.shape[1] - recent.shape[1] :], state)
+        read, state = self._read(
+            query * self.d_k**-0.5, key, value, self._kept(x), self.write(x).sigmoid().mT,
+            None if past is None else past[1],
+        )  # fmt: skip
+        left = None if state is None else (seen[:, seen.shape[1] - recent.shape[1] :], state)
         gate = split_heads(self.gate(x), self.value_heads)
-        return self.out_proj(merge_heads(self.norm(read) * F.silu(gate))), left
+        return self.out_proj(merge_heads(self.norm(read) * self._opened(gate))), left
+
+    def _kept(self, x: Tensor) -> Tensor:
+        """Return how much each token leaves of its heads' states, from 0 to 1."""
+        return (-self.A_log.exp() * F.softplus(self.fade(x) + self.dt_bias)).exp().mT
+
+    def _opened(self, gate: Tensor) -> Tensor:
+        return F.silu(gate)
+
+    def _read(
+        self, query: Tensor, key: Tensor, value: Tensor, alpha: Tensor, beta: Tensor,
+        state: Tensor | None,
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+        """Return what the tokens read and, if there was a state, the one that they leave."""
+        if state is None:
+            return gated_delta_rule(query, key, value, alpha, beta), None
+        return in_steps(query, key, value, alpha.unsqueeze(-1), beta, state)
 
     def _unit(self, rows: Tensor) -> Tensor:
         """Return heads of length 1, each as often as it serves heads of values."""
@@ -103,38 +117,54 @@ class GatedDeltaNet(nn.Module):
         return heads.repeat_interleave(self.value_heads // self.key_heads, dim=1)
 
 
-def _in_steps(
-    query: Tensor, key: Tensor, value: Tensor, alpha: Tensor, beta: Tensor, state: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return what the tokens read, one after the other from a state, and the state they leave."""
+def in_steps(
+    query: Float[Tensor, "B H T d_k"],
+    key: Float[Tensor, "B H T d_k"],
+    value: Float[Tensor, "B H T d_v"],
+    kept: Float[Tensor, "B H T #d_k"],
+    beta: Float[Tensor, "B H T"],
+    state: Float[Tensor, "B H d_k d_v"],
+) -> tuple[Float[Tensor, "B H T d_v"], Float[Tensor, "B H d_k d_v"]]:
+    """Return what the tokens read, one after the other from a state, and the state they leave.
+
+    Args:
+        query: What each token asks for.
+        key: Where it writes.
+        value: What the key should find from now on.
+        kept: How much is left of each row of the state, or of all of them.
+        beta: How much of the difference is written.
+        state: What the past left.
+    """
     read = []
-    rows = (one.unbind(2) for one in (query, key, value, alpha, beta))
+    rows = (one.unbind(2) for one in (query, key, value, kept, beta))
     for q, k, v, a, b in zip(*rows, strict=True):
-        found, state = gated_delta_step(q, k, v, a, b, state)
+        found, state = gated_delta_step(q, k, v, torch.ones_like(b), b, a.unsqueeze(-1) * state)
         read.append(found)
     return torch.stack(read, dim=2), state
 
 
 class DeltaLayerAttention(nn.Module):
-    """What reads other tokens in most layers of Qwen 3-Next; it has no use for positions.
+    """What reads other tokens in most layers of Qwen 3-Next and Kimi Linear, without positions.
 
     Args:
         sizes: d_model, and two numbers of heads that the delta rule has no use for.
         attend: Must be None, as must `mask`: there are no scores.
         mask: See there.
-        **widths: As `GatedDeltaNet` takes them; `design` and `kind` are not looked at.
+        mixer: Makes what it is from d_model and the widths.
+        **widths: As the mixer takes them; `design` and `kind` are not looked at.
     """
 
     window = None
 
     def __init__(
         self, sizes: Sizes, *, attend: Callable[..., Tensor] | None = None,
-        mask: Callable[[int], Tensor] | None = None, **widths: Any,
+        mask: Callable[[int], Tensor] | None = None,
+        mixer: Callable[..., GatedDeltaNet] = GatedDeltaNet, **widths: Any,
     ) -> None:  # fmt: skip
         super().__init__()
         check_no_parts("a state", attend=attend, mask=mask)
         own = {name: width for name, width in widths.items() if name not in ("design", "kind")}
-        self.delta = GatedDeltaNet(sizes[0], **own)
+        self.delta = mixer(sizes[0], **own)
 
     def forward(
         self,

@@ -9,7 +9,7 @@ Same contract as: DeepseekV3Attention of transformers
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -19,7 +19,7 @@ from course_utils.attention import causal_mask
 from course_utils.attention.latent.cache import LatentCache
 from course_utils.attention.latent.compressed import CompressedLatentAttention
 from course_utils.models.gpt.layer import Sizes
-from course_utils.positions import RotaryPositions
+from course_utils.positions import PositionScheme, RotaryPositions
 from course_utils.validation import check_instance
 
 
@@ -31,7 +31,7 @@ def check_no_parts(kind: str, **parts: object) -> None:
 
 
 class LatentLayerAttention(nn.Module):
-    """What reads other tokens in a layer of DeepSeek V3.
+    """What reads other tokens in a layer of DeepSeek V3, and in some layers of Kimi Linear.
 
     Args:
         sizes: d_model, the heads, and a third number that latent attention has no use for.
@@ -54,15 +54,21 @@ class LatentLayerAttention(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "B T d_model"],
-        scheme: RotaryPositions,
+        scheme: PositionScheme,
         positions: Shaped[Tensor, "*B T"],
         first: Int[Tensor, " B"] | None = None,
         cache: LatentCache | None = None,
         fresh: bool = True,
     ) -> Float[Tensor, "B T d_model"]:
-        """Return what each token reads; arguments are those of `CausalAttention`."""
-        check_instance(RotaryPositions, scheme=scheme)
-        rotate = partial(scheme.table.rotate, positions=positions)
+        """Return what each token reads; arguments are those of `CausalAttention`.
+
+        Raises:
+            TypeError: The scheme is neither RoPE nor the one without positions.
+        """
+        rotate = None
+        if type(scheme) is not PositionScheme:
+            check_instance(RotaryPositions, scheme=scheme)
+            rotate = partial(cast(RotaryPositions, scheme).table.rotate, positions=positions)
         if cache is not None:
             check_instance(LatentCache, cache=cache)
             cache.append(self.latent.compress(x, rotate))

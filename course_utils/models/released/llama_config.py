@@ -15,6 +15,7 @@ from course_utils.attention.core.soft_cap import soft_cap
 from course_utils.models.released.clamped_experts import ClampedExperts
 from course_utils.models.released.composed_heads import capped_attention
 from course_utils.models.released.deepseek_config import read_deepseek
+from course_utils.models.released.kimi_config import read_kimi
 from course_utils.models.released.llama_design import Design, LayerKind, no_positions
 from course_utils.models.released.llama_families import FAMILIES
 from course_utils.models.released.llama_rope import configured_rope
@@ -42,7 +43,12 @@ BASE = {"gemma3_text": 1e6, "gpt_oss": 150000.0, "olmo3": 500000.0, "smollm3": 2
 
 ALSO = {"phi3": ("partial_rotary_factor",)}  # settings of RoPE that only these families have
 
-OWN_READERS = {"deepseek_v3": read_deepseek, "qwen3_next": read_qwen, "qwen3_5_text": read_qwen}
+OWN_READERS = {
+    "deepseek_v3": read_deepseek,
+    "kimi_linear": read_kimi,
+    "qwen3_next": read_qwen,
+    "qwen3_5_text": read_qwen,
+}
 MODEL_TYPES = (*FAMILIES, *OWN_READERS)
 
 

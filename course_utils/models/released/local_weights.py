@@ -35,6 +35,7 @@ GPT2_ONLY = {
     "scale_attn_by_inverse_layer_idx": (False,),
     "add_cross_attention": (False,),
 }
+LENGTH = {"kimi_linear": "model_max_length"}  # where it has another name
 BUFFERS = re.compile(r"\.attn\.(bias|masked_bias)$|rotary_emb\.inv_freq$")  # of older files
 
 
@@ -94,10 +95,11 @@ def _gpt2(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[GPT, d
 
 
 def _llama(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[GPT, dict[str, Tensor]]:
+    length = config[LENGTH.get(config["model_type"], "max_position_embeddings")]
     model = Llama(
         config["vocab_size"], design=read_design(config), d_model=config["hidden_size"],
         num_heads=config["num_attention_heads"], num_layers=config["num_hidden_layers"],
-        max_length=config["max_position_embeddings"], d_ff=config["intermediate_size"],
+        max_length=length, d_ff=config["intermediate_size"],
         num_kv_heads=config.get("num_key_value_heads"),
     )  # fmt: skip
     weights.setdefault("lm_head.weight", weights["model.embed_tokens.weight"])

@@ -1,6 +1,6 @@
-"""Weights of Hugging Face's DeepSeek V3, Qwen 3-Next and Qwen 3.5, taken apart as our parts are.
+"""Weights of Hugging Face's DeepSeek V3, Qwen 3-Next and 3.5, Kimi Linear, cut as our parts are.
 
-Source: modeling_deepseek_v3.py and modeling_qwen3_next.py of
+Source: modeling_deepseek_v3.py, modeling_qwen3_next.py and conversion_mapping.py of
     https://github.com/huggingface/transformers
 Ours / theirs: W_uk, W_uv = the rows of kv_b_proj, head by head;  gate = every other d_k rows of
     q_proj;  in_proj_qkv, in_proj_z, in_proj_b, in_proj_a = the rows of in_proj_qkvz and in_proj_ba,
@@ -47,6 +47,18 @@ DELTA = {
     "attention.delta.norm": "linear_attn.norm",
     "attention.delta.out_proj": "linear_attn.out_proj",
 }
+KIMI = LATENT | {
+    "attention.delta": "linear_attn",
+    "attention.delta.in_proj": "linear_attn.in_proj_qkv",
+    "attention.delta.conv": "linear_attn.conv1d",
+    "attention.delta.fade.0": "linear_attn.f_a_proj",
+    "attention.delta.fade.1": "linear_attn.f_b_proj",
+    "attention.delta.write": "linear_attn.b_proj",
+    "attention.delta.gate.0": "linear_attn.g_a_proj",
+    "attention.delta.gate.1": "linear_attn.g_b_proj",
+    "attention.delta.norm": "linear_attn.o_norm",
+    "attention.delta.out_proj": "linear_attn.o_proj",
+}
 
 
 def split_latent(theirs: Weights, config: Config) -> dict[str, Tensor]:
@@ -61,6 +73,8 @@ def split_latent(theirs: Weights, config: Config) -> dict[str, Tensor]:
         both = found.pop(f"{stem}kv_b_proj.weight")
         per_head = both.unflatten(0, (-1, sum(widths))).mT
         found[f"{stem}W_uk"], found[f"{stem}W_uv"] = per_head.split(widths, dim=2)
+        if f"{stem}q_proj.weight" in found:  # queries of the stream itself
+            found[f"{stem}q_b_proj.weight"] = found.pop(f"{stem}q_proj.weight")
     return found
 
 
@@ -116,6 +130,30 @@ def split_delta(theirs: Weights, config: Config) -> dict[str, Tensor]:
         both = found.pop(f"{stem}in_proj_ba.weight").unflatten(0, (groups, 2, heads))
         for number, one in enumerate("ba"):
             found[f"{stem}in_proj_{one}.weight"] = both[:, number].flatten(0, 1)
+    return found
+
+
+def name_kimi(theirs: Weights, config: Config) -> dict[str, Tensor]:
+    """Return Kimi Linear's weights under names by which its two kinds of attention differ.
+
+    Args:
+        theirs: The state_dict of a Kimi Linear; files have some names that the model has not.
+        config: Not looked at.
+    """
+    found = {}
+    states = tuple(f"{stem}self_attn." for stem in _stems(theirs, "self_attn.b_proj.weight"))
+    for name, weight in theirs.items():
+        name = name.replace(".block_sparse_moe.", ".mlp.").replace(".forget_gate.", ".")
+        for old, new in zip((".w1.", ".w3.", ".w2."), GATED, strict=True):
+            name = name.replace(old, f".{new}_proj.")
+        own = states and name.startswith(states)
+        found[name.replace(".self_attn.", ".linear_attn.") if own else name] = weight
+    for stem in _stems(found, "linear_attn.b_proj.weight"):
+        for old, new in (("proj", "in_proj_qkv"), ("conv1d", "conv1d")):
+            names = [f"{stem}linear_attn.{role}_{old}.weight" for role in "qkv"]
+            if names[0] in found:  # in the model, the three convolutions are one
+                joined = torch.cat([found.pop(name) for name in names])
+                found[f"{stem}linear_attn.{new}.weight"] = joined
     return found
 
 

@@ -11,6 +11,7 @@ from transformers import (
     Gemma2Config,
     Gemma3TextConfig,
     GptOssConfig,
+    KimiLinearConfig,
     LlamaConfig,
     MistralConfig,
     Olmo2Config,
@@ -86,6 +87,7 @@ DELTA = {
     "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 5,
     "linear_value_head_dim": 7, "linear_conv_kernel_dim": 3,
 }  # fmt: skip
+KIMI_LACKS = ("first_k_dense_replace", "n_routed_experts")
 NEWER: dict[str, tuple[type[PreTrainedConfig], dict]] = {
     "DeepSeek V3": (
         DeepseekV3Config, LATENT | {"rope_parameters": BASE, "routed_scaling_factor": 1.7},
@@ -104,6 +106,16 @@ NEWER: dict[str, tuple[type[PreTrainedConfig], dict]] = {
     ),
     "Qwen 3.5": (
         Qwen3_5TextConfig, DELTA | {"tie_word_embeddings": True, "linear_conv_kernel_dim": 2},
+    ),
+    "DeepSeek V3, queries of the stream": (
+        DeepseekV3Config, LATENT | {"q_lora_rank": None, "rope_parameters": BASE},
+    ),
+    "Kimi Linear": (
+        KimiLinearConfig,
+        {name: width for name, width in LATENT.items() if name not in KIMI_LACKS}
+        | {"num_local_experts": 8, "layer_types": DELTA["layer_types"], "linear_head_dim": 5,
+           "linear_num_heads": 2, "linear_conv_kernel_dim": 3, "q_lora_rank": None,
+           "mlp_layer_types": ["dense", "sparse", "dense", "sparse"]},
     ),
     "OLMo 2": (Olmo2Config, {"rope_parameters": BASE, "rms_norm_eps": 1e-3}),
     "OLMo 3, stretched where a layer sees everything": (

@@ -51,7 +51,6 @@ def test_what_takes_keys_and_values_is_refused() -> None:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"q_lora_rank": None}, "q_lora_rank must be a width for our model, got None"),
         ({"attention_bias": True}, "attention_bias must be False for our model, got True"),
         ({"scoring_func": "softmax"}, "scoring_func must be 'sigmoid' for our model"),
         ({"quantization_config": {"fmt": "e4m3"}}, "quantization_config must be None"),
