@@ -27,7 +27,8 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
         ("llama", "Llama"), ("mistral", "Mistral"), ("qwen2", "Qwen2"), ("qwen3", "Qwen3"),
         ("gemma2", "Gemma2"), ("gemma3", "Gemma3"), ("gpt_oss", "GptOss"), ("olmo2", "Olmo2"),
         ("olmo3", "Olmo3"), ("smollm3", "SmolLM3"), ("phi3", "Phi3"),
-        ("deepseek_v3", "DeepseekV3"), ("kimi_linear", "KimiLinear"),
+        ("deepseek_v3", "DeepseekV3"),
+        ("deepseek_v32", "DeepseekV32"), ("kimi_linear", "KimiLinear"),
     ):  # fmt: skip
         code = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
         norm = centred_norm if "Gemma" in kind else exact_norm
@@ -42,7 +43,7 @@ def centred_norm(self: nn.Module, x: Tensor) -> Tensor:
 @pytest.mark.peer(
     "10", "`from_folder`: a Llama with the family's design",
     "transformers' Llama 3, Mistral, Qwen 2 and 3, Gemma 2 and 3, gpt-oss, "
-    "OLMo 2 and 3, Phi-3, SmolLM 3, DeepSeek V3, Kimi Linear, Qwen 3-Next and 3.5",
+    "OLMo 2 and 3, Phi-3, SmolLM 3, DeepSeek V3 and V3.2, Kimi Linear, Qwen 3-Next and 3.5",
     "float64 1e-7", "logits, gradients",
 )  # fmt: skip
 def test_logits_and_gradients_are_theirs(name, exact, tmp_path) -> None:

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from course_utils.attention import causal_mask
 from course_utils.attention.latent.cache import LatentCache
 from course_utils.attention.latent.compressed import CompressedLatentAttention
+from course_utils.attention.latent.module import Rotate
 from course_utils.models.gpt.layer import Sizes
 from course_utils.positions import PositionScheme, RotaryPositions
 from course_utils.validation import check_instance
@@ -69,17 +70,19 @@ class LatentLayerAttention(nn.Module):
         if type(scheme) is not PositionScheme:
             check_instance(RotaryPositions, scheme=scheme)
             rotate = partial(cast(RotaryPositions, scheme).table.rotate, positions=positions)
+        rows, new = self._rows(x, rotate), x.shape[1]
         if cache is not None:
             check_instance(LatentCache, cache=cache)
-            cache.append(self.latent.compress(x, rotate))
-        new = x.shape[1]
+            cache.append(rows)
         if cache is None or fresh:
             mask = causal_mask(new, new).to(x.device)
             if first is not None:
                 mask = mask & (torch.arange(new, device=x.device) >= first.view(-1, 1, 1, 1))
-            return self.latent(x, mask, rotate)
+            return self.latent(x, self._mask(x, rows, mask, rotate), rotate)
+        rows = cache.read()
         mask = causal_mask(new, cache.length, cache.length - new).to(x.device)
-        return self.latent.decode(x, cache.read(), mask, rotate)
+        mask = self._mask(x, rows, mask, rotate)
+        return self.latent.decode(x, rows[..., : self._width], mask, rotate)
 
     def new_cache(
         self, batch: int, room: int, made: Callable[..., Any] | None = None, **place: Any
@@ -90,4 +93,21 @@ class LatentLayerAttention(nn.Module):
             ValueError: The model was given a kind of cache, which would hold keys and values.
         """
         check_no_parts("latent attention", cache=made)
-        return LatentCache(batch, room, self.latent.down_proj.out_features, **place)
+        return LatentCache(batch, room, self._row_width, **place)
+
+    @property
+    def _width(self) -> int:
+        return self.latent.down_proj.out_features
+
+    @property
+    def _row_width(self) -> int:
+        """Return how wide a row of the cache is."""
+        return self._width
+
+    def _rows(self, x: Tensor, rotate: Rotate | None) -> Tensor:
+        """Return what is kept of each token."""
+        return self.latent.compress(x, rotate)
+
+    def _mask(self, x: Tensor, rows: Tensor, mask: Tensor, rotate: Rotate | None) -> Tensor:
+        """Return which queries read which keys, of those that the mask allows."""
+        return mask

@@ -45,6 +45,7 @@ ALSO = {"phi3": ("partial_rotary_factor",)}  # settings of RoPE that only these 
 
 OWN_READERS = {
     "deepseek_v3": read_deepseek,
+    "deepseek_v32": read_deepseek,
     "kimi_linear": read_kimi,
     "qwen3_next": read_qwen,
     "qwen3_5_text": read_qwen,

@@ -57,6 +57,7 @@ FAMILY_NAMES = {
     "smollm3": IN_LAYER,
     "phi3": JOINED,
     "deepseek_v3": IN_LAYER | split_weights.LATENT | split_weights.EXPERTS,
+    "deepseek_v32": IN_LAYER | split_weights.INDEXED | split_weights.EXPERTS,
     "kimi_linear": IN_LAYER | split_weights.KIMI | split_weights.EXPERTS,
     "qwen3_next": IN_LAYER | HEAD_NORMS | split_weights.DELTA | split_weights.QWEN_EXPERTS,
     "qwen3_5_text": IN_LAYER | HEAD_NORMS | split_weights.DELTA,
@@ -64,6 +65,7 @@ FAMILY_NAMES = {
 """Names of each layer's weights, by `model_type`."""
 SPLITS: dict[str, tuple[split_weights.Split, ...]] = {
     "deepseek_v3": (split_weights.split_latent, split_weights.split_experts),
+    "deepseek_v32": (split_weights.split_latent, split_weights.split_experts),
     "kimi_linear": (
         split_weights.name_kimi, split_weights.split_latent, split_weights.split_experts,
     ),

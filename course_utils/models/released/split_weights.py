@@ -27,6 +27,12 @@ LATENT = {
     "attention.latent.latent_norm": "self_attn.kv_a_layernorm",
     "attention.latent.out_proj": "self_attn.o_proj",
 }
+INDEXED = LATENT | {
+    "attention.indexer.query": "self_attn.indexer.wq_b",
+    "attention.indexer.key": "self_attn.indexer.wk",
+    "attention.indexer.key_norm": "self_attn.indexer.k_norm",
+    "attention.indexer.weight": "self_attn.indexer.weights_proj",
+}
 EXPERTS = {
     "feed_forward.router": "mlp.gate",
     **{f"feed_forward.experts.#.{one}": f"mlp.experts.#.{one}_proj" for one in GATED},

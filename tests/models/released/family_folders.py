@@ -8,6 +8,7 @@ from torch import nn
 from transformers import (
     AutoModelForCausalLM,
     DeepseekV3Config,
+    DeepseekV32Config,
     Gemma2Config,
     Gemma3TextConfig,
     GptOssConfig,
@@ -109,6 +110,11 @@ NEWER: dict[str, tuple[type[PreTrainedConfig], dict]] = {
     ),
     "DeepSeek V3, queries of the stream": (
         DeepseekV3Config, LATENT | {"q_lora_rank": None, "rope_parameters": BASE},
+    ),
+    "DeepSeek V3.2": (
+        DeepseekV32Config,
+        LATENT | {"index_topk": 4, "index_n_heads": 8, "index_head_dim": 7,
+                  "rope_parameters": YARN | {"mscale": 1.0, "mscale_all_dim": 1.0}},
     ),
     "Kimi Linear": (
         KimiLinearConfig,

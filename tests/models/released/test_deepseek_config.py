@@ -51,6 +51,21 @@ def test_what_takes_keys_and_values_is_refused() -> None:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
+        ({"q_lora_rank": None}, "q_lora_rank must be a width for our indexer, got None"),
+        ({"mlp_bias": True}, "mlp_bias must be False for our model, got True"),
+        ({"layer_types": ["full_attention"]}, "layer_types must hold indexed_attention for our"),
+    ],
+)
+def test_what_v32_has_besides_is_refused_too(changed, says) -> None:
+    index = {"model_type": "deepseek_v32", "index_n_heads": 2, "index_head_dim": 6, "index_topk": 3}
+    read_design(CONFIG | index)
+    with pytest.raises(ValueError, match=says):
+        read_design(CONFIG | index | changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
         ({"attention_bias": True}, "attention_bias must be False for our model, got True"),
         ({"scoring_func": "softmax"}, "scoring_func must be 'sigmoid' for our model"),
         ({"quantization_config": {"fmt": "e4m3"}}, "quantization_config must be None"),
