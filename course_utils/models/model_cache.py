@@ -20,8 +20,8 @@ from course_utils.validation import check_instance, check_integers
 
 
 @runtime_checkable
-class LayerCache(Protocol):
-    """A cache as a layer needs it: KVCache, RollingCache, PagedCache and QuantizedCache."""
+class KeptLayer(Protocol):
+    """What any layer keeps between tokens, as a model's cache needs it."""
 
     @property
     def length(self) -> int:
@@ -35,6 +35,17 @@ class LayerCache(Protocol):
     def num_bytes(self) -> int:
         """The bytes held."""
 
+    def crop(self, length: int) -> None:
+        """Forget all tokens but the first `length`."""
+
+    def select(self, rows: Int[Tensor, " n"]) -> None:
+        """Keep these sequences, in this order."""
+
+
+@runtime_checkable
+class LayerCache(KeptLayer, Protocol):
+    """A cache as a layer needs it: KVCache, RollingCache, PagedCache and QuantizedCache."""
+
     def append(
         self, key: Float[Tensor, "B H_kv T d_k"], value: Float[Tensor, "B H_kv T d_k"]
     ) -> None:
@@ -42,12 +53,6 @@ class LayerCache(Protocol):
 
     def attend(self, query: Float[Tensor, "B H T d_k"]) -> Float[Tensor, "B H T d_k"]:
         """Return what the queries of the last tokens read, each from the tokens up to its own."""
-
-    def crop(self, length: int) -> None:
-        """Forget all tokens but the first `length`."""
-
-    def select(self, rows: Int[Tensor, " n"]) -> None:
-        """Keep these sequences, in this order."""
 
 
 class ModelCache(MovableRows):
@@ -62,12 +67,10 @@ class ModelCache(MovableRows):
         ValueError: There is padding with a cache other than these two.
     """
 
-    def __init__(
-        self, layers: Sequence[LayerCache], first: Int[Tensor, " B"] | None = None
-    ) -> None:
+    def __init__(self, layers: Sequence[KeptLayer], first: Int[Tensor, " B"] | None = None) -> None:
         check_instance(Sequence, layers=layers)
         for number, one in enumerate(layers):
-            check_instance(LayerCache, **{f"layer {number}": one})
+            check_instance(KeptLayer, **{f"layer {number}": one})
         if first is not None:
             check_integers("B", first=first)
         if not layers:

@@ -5,6 +5,8 @@ from course_utils.positions.deberta import DebertaPositions, disentangled_scores
 from course_utils.positions.equivariance import is_permutation_equivariant
 from course_utils.positions.learned import LearnedPositions
 from course_utils.positions.llama3 import llama3_frequencies
+from course_utils.positions.longrope import longrope_frequencies, longrope_magnitude
+from course_utils.positions.partial_rotary import PartialRotaryPositions
 from course_utils.positions.rope import RotaryPositions, rope_interleaved, rope_split_halves
 from course_utils.positions.rope_attention import rope_interleaved_attention
 from course_utils.positions.rope_pairings import to_interleaved, to_split_halves

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from course_utils.attention.caches.paged import PagedCache
 from course_utils.models import GPT, ModelCache
-from course_utils.models.model_cache import LayerCache
+from course_utils.models.model_cache import KeptLayer
 
 
 class RaggedCache:
@@ -64,7 +64,7 @@ class _Rows(ModelCache):
 
     def __init__(self, layers: Sequence[RaggedCache], first: Int[Tensor, " N"]) -> None:
         # A call appends and attends; only caches that outlive it are cropped or reordered.
-        self.layers, self.first = cast(list[LayerCache], list(layers)), first
+        self.layers, self.first = cast(list[KeptLayer], list(layers)), first
 
 
 def feed(

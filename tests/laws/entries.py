@@ -208,6 +208,7 @@ TOLD = (
         {"permutation": lambda s, g: torch.randperm(s["L"], generator=g)},
     ),
     Entry(positions.ntk_base, sizes={"d_k": 6}),
+    Entry(positions.longrope_frequencies, sizes={"d_k": 6, "half_width": 3}),
     Entry(positions.t5_bucket, sizes={"max_distance": 16}),
     Entry(positions.to_interleaved, {"features": lambda s, g: torch.arange(2.0 * s["half"])}),
     Entry(positions.to_split_halves, {"features": lambda s, g: torch.arange(2.0 * s["half"])}),

@@ -50,7 +50,7 @@ NOT_ZERO = {attention.composed_scores, attention.gated_cross_attention}
 # scheme of positions leaves alone what it does not need.
 LENIENT = (
     "PositionScheme.", "GivenPositions.", "AlibiPositions.", "DebertaPositions.", "ShawPositions.",
-    "T5Positions.", "RotaryPositions.rotate", "RopeTable.rotate.x",
+    "T5Positions.", "PartialRotaryPositions.rotate", "RotaryPositions.rotate", "RopeTable.rotate.x",
     "rope_interleaved", "rope_split_halves.x", "relative_positions", "shaw_scores.query",
     "shaw_scores.key", "ring_attention.query", "memory_attention.key",
     "memory_attention.memory_key", "combine_masks", "add_bias.bias", "attention_dropout.weights",

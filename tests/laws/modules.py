@@ -82,6 +82,7 @@ SCHEMES = {
     "ALiBi": lambda: positions.AlibiPositions(2),
     "DeBERTa": lambda: positions.DebertaPositions(2, 6, 3),
     "learned": lambda: positions.LearnedPositions(6, 12),
+    "RoPE on a part": lambda: positions.PartialRotaryPositions(4),
     "RoPE": lambda: positions.RotaryPositions(6),
     "Shaw": lambda: positions.ShawPositions(6, 2),
     "sinusoidal": positions.SinusoidalPositions,

@@ -30,7 +30,7 @@ class CompressedLatentAttention(LatentAttention):
         d_model: Width of the stream.
         num_heads: How many heads share it.
         d_latent: Width of what is kept of a token.
-        d_query: Width of what queries are made of.
+        d_query: Width of what queries are made of; None makes them of the stream, as Kimi Linear.
         scale: Factor on the scores; None is 1/√(d_k + d_rope).
         **widths: As in `LatentAttention`: d_rope, d_k and d_v.
     """
@@ -41,20 +41,22 @@ class CompressedLatentAttention(LatentAttention):
         num_heads: int,
         *,
         d_latent: int,
-        d_query: int,
+        d_query: int | None,
         scale: float | None = None,
         **widths: int,
     ) -> None:
         super().__init__(d_model, num_heads, d_latent=d_latent, **widths)
-        check_at_least(1, d_query=d_query)
+        check_at_least(1, d_query=1 if d_query is None else d_query)
         width = self.q_proj.out_features // num_heads
         scale = 1 / math.sqrt(width) if scale is None else scale
         check_number(scale=scale)
         # The factor on the scores in addition to the 1/√width of `latent_attention`.
         self.factor = scale * math.sqrt(width)
-        self.q_down = nn.Linear(d_model, d_query, bias=False)
-        self.q_norm = nn.RMSNorm(d_query, eps=EPS)
-        self.q_proj = nn.Linear(d_query, num_heads * width, bias=False)
+        self.q_down = self.q_norm = None
+        if d_query is not None:
+            self.q_down = nn.Linear(d_model, d_query, bias=False)
+            self.q_norm = nn.RMSNorm(d_query, eps=EPS)
+            self.q_proj = nn.Linear(d_query, num_heads * width, bias=False)
         self.latent_norm = nn.RMSNorm(d_latent, eps=EPS)
 
     def compress(
@@ -65,5 +67,7 @@ class CompressedLatentAttention(LatentAttention):
         return torch.cat((self.latent_norm(latent), rotated), dim=-1)
 
     def _query(self, x: Tensor, rotate: Rotate | None) -> Tensor:
-        check_fed(self.q_down.weight, x=x)
-        return self.factor * super()._query(self.q_norm(self.q_down(x)), rotate)
+        if self.q_down is not None and self.q_norm is not None:
+            check_fed(self.q_down.weight, x=x)
+            x = self.q_norm(self.q_down(x))
+        return self.factor * super()._query(x, rotate)

@@ -18,7 +18,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_utils.attention.caches.plain import KVCache
-from course_utils.attention.caches.rolling import RollingCache
 from course_utils.models.gpt.layer import (
     CausalAttention,
     GPTLayer,
@@ -27,7 +26,7 @@ from course_utils.models.gpt.layer import (
     linear,
     named_positions,
 )
-from course_utils.models.model_cache import LayerCache, ModelCache
+from course_utils.models.model_cache import KeptLayer, LayerCache, ModelCache
 from course_utils.models.tokens import check_some, embedded
 from course_utils.positions import LearnedPositions, PositionScheme
 from course_utils.validation import (
@@ -88,7 +87,7 @@ class GPT(nn.Module):
 
         def layer(number: int) -> GPTLayer:
             attention = self._attention(number, sizes, attend=attend, mask=mask)
-            return self.layer(attention, self._feed_forward(d_model, d_ff), norm)
+            return self.layer(attention, self._feed_forward(number, d_model, d_ff), norm)
 
         norm = partial(self._norm, d_model)
         self.token = nn.Embedding(num_tokens, d_model)
@@ -162,12 +161,8 @@ class GPT(nn.Module):
         room = self.max_length if max_length is None else max_length
         dtype, device = self.token.weight.dtype, self.token.weight.device
 
-        def layer(part: CausalAttention) -> LayerCache:
-            heads, d_k, window = part.num_kv_heads, part.d_k, part.window
-            if window is None or self._layer_cache is not None:
-                made = self._layer_cache or KVCache
-                return made(batch, heads, room, d_k, dtype=dtype, device=device)
-            return RollingCache(batch, heads, d_k, window=window, dtype=dtype, device=device)
+        def layer(part: CausalAttention) -> KeptLayer:
+            return part.new_cache(batch, room, self._layer_cache, dtype=dtype, device=device)
 
         return ModelCache([layer(cast(GPTLayer, one).attention) for one in self.layers], first)
 
@@ -197,7 +192,7 @@ class GPT(nn.Module):
     def _norm(self, d_model: int) -> nn.Module:
         return nn.LayerNorm(d_model)
 
-    def _feed_forward(self, d_model: int, d_ff: int) -> nn.Module:
+    def _feed_forward(self, number: int, d_model: int, d_ff: int) -> nn.Module:
         # GPT-2's GELU is the tanh approximation.
         return nn.Sequential(
             linear(d_model, d_ff), nn.GELU(approximate="tanh"), linear(d_ff, d_model)

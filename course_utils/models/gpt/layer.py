@@ -7,7 +7,7 @@ Differs: the parts are passed in, so that Llama is the same layer with other par
 """
 
 from collections.abc import Callable
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -16,7 +16,8 @@ from torch.nn import functional as F
 
 from course_utils.attention import causal_mask, merge_heads, window_mask
 from course_utils.attention.caches.plain import KVCache
-from course_utils.models.model_cache import LayerCache
+from course_utils.attention.caches.rolling import RollingCache
+from course_utils.models.model_cache import KeptLayer, LayerCache
 from course_utils.positions import LearnedPositions, PositionScheme, RotaryPositions
 from course_utils.validation import (
     check_at_least,
@@ -137,7 +138,26 @@ class CausalAttention(nn.Module):
             found = self._attend(query, key, value, first)
         else:
             found = self._attend_past(query, cache, first)
-        return self.out_proj(merge_heads(found))
+        return self._out(merge_heads(found), x)
+
+    def new_cache(
+        self, batch: int, room: int, made: Callable[..., LayerCache] | None = None, **place: Any
+    ) -> KeptLayer:
+        """Return an empty cache of what this layer keeps: a rolling one where it has a window.
+
+        Args:
+            batch: How many sequences there are.
+            room: How many tokens there is room for.
+            made: Makes it, called as `KVCache` is; None is the layer's own choice.
+            **place: Its dtype and device.
+        """
+        if self.window is None or made is not None:
+            return (made or KVCache)(batch, self.num_kv_heads, room, self.d_k, **place)
+        return RollingCache(batch, self.num_kv_heads, self.d_k, window=self.window, **place)
+
+    def _out(self, found: Tensor, x: Tensor) -> Tensor:
+        """Return what is added to the stream, from what the heads found for the tokens x."""
+        return self.out_proj(found)
 
     def _prepare(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         """Return queries and keys as they are before rotation."""

@@ -63,9 +63,12 @@ class Llama(GPT):
             self.out.weight = self.token.weight
 
     def _attention(self, number: int, sizes: Sizes, **given: Any) -> CausalAttention:
-        kinds = self.design.kinds
-        kind = kinds[number % len(kinds)] if self.window is None else LayerKind(self.window)
-        return LlamaAttention(sizes, design=self.design, kind=kind, **given)
+        kind = self._kind(number) if self.window is None else LayerKind(self.window)
+        made = kind.attention or LlamaAttention
+        return made(sizes, design=self.design, kind=kind, **given)
+
+    def _kind(self, number: int) -> LayerKind:
+        return self.design.kinds[number % len(self.design.kinds)]
 
     def _read(self, *where: Any, **how: Any) -> Float[Tensor, "B T num_tokens"]:
         scores, last = super()._read(*where, **how), self.design.last_scores
@@ -74,5 +77,5 @@ class Llama(GPT):
     def _norm(self, d_model: int) -> nn.Module:
         return self.design.norm(d_model, self.design.eps)
 
-    def _feed_forward(self, d_model: int, d_ff: int) -> nn.Module:
-        return self.design.feed_forward(d_model, d_ff)
+    def _feed_forward(self, number: int, d_model: int, d_ff: int) -> nn.Module:
+        return (self._kind(number).feed_forward or self.design.feed_forward)(d_model, d_ff)

@@ -2,6 +2,8 @@
 
 Source: norms of queries and keys: Henry et al. 2020, Query-Key Normalization for Transformers,
     https://arxiv.org/abs/2010.04245, with RMSNorm as in Qwen 3, https://arxiv.org/abs/2505.09388
+    and over all heads at once in OLMo 2, https://arxiv.org/abs/2501.00656
+    gate: Qiu et al. 2025, Gated Attention for Large Language Models, https://arxiv.org/abs/2505.06708
 Ours / theirs: query_norm, key_norm = q_norm, k_norm;  scale = query_pre_attn_scalar ** -0.5
 Differs: the scale is a factor on the queries, so that it works with every cache and kernel
 """
@@ -13,7 +15,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils.models.gpt.layer import CausalAttention, Sizes
+from course_utils.attention import merge_heads, split_heads
+from course_utils.models.gpt.layer import CausalAttention, Sizes, linear
 from course_utils.models.model_cache import LayerCache
 from course_utils.models.released.llama_design import Design, LayerKind
 from course_utils.positions import PositionScheme
@@ -50,10 +53,12 @@ class LlamaAttention(CausalAttention):
             *sizes, kind.window, bias=design.bias, out_bias=design.out_bias, d_k=design.d_k, **given
         )
         self.positions = None if kind.positions is None else kind.positions(self.d_k)
+        self._joint_norm = design.joint_norm
         self.query_norm, self.key_norm = (
-            None if design.head_norm is None else design.head_norm(self.d_k, design.eps)
-            for _ in range(2)
-        )
+            None if design.head_norm is None
+            else design.head_norm(self.d_k * (heads if design.joint_norm else 1), design.eps)
+            for heads in (self.num_heads, self.num_kv_heads)
+        )  # fmt: skip
         self._factor = 1.0 if design.scale is None else design.scale * math.sqrt(self.d_k)
         self._composed = own is not None
 
@@ -65,7 +70,12 @@ class LlamaAttention(CausalAttention):
 
     def _prepare(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         if self.query_norm is not None and self.key_norm is not None:
+            if self._joint_norm:
+                query, key = merge_heads(query), merge_heads(key)
             query, key = self.query_norm(query), self.key_norm(key)
+            if self._joint_norm:
+                query = split_heads(query, self.num_heads)
+                key = split_heads(key, self.num_kv_heads)
         return (query if self._factor == 1.0 else query * self._factor), key
 
     def _attend_past(self, query: Tensor, cache: LayerCache, first: Tensor | None) -> Tensor:
@@ -83,3 +93,17 @@ class LlamaAttention(CausalAttention):
         behind = own.unsqueeze(-1) - places
         seen = behind >= 0
         return seen if self.window is None else seen & (behind < self.window)
+
+
+class GatedLlamaAttention(LlamaAttention):
+    """Attention whose output passes a gate, number by number, before its last projection.
+
+    Arguments are those of `LlamaAttention`; the gate is that of `gated_attention`.
+    """
+
+    def __init__(self, sizes: Sizes, **given: Any) -> None:
+        super().__init__(sizes, **given)
+        self.gate = linear(sizes[0], self.num_heads * self.d_k, bias=False)
+
+    def _out(self, found: Tensor, x: Tensor) -> Tensor:
+        return super()._out(found * self.gate(x).sigmoid(), x)

@@ -8,6 +8,7 @@ Differs: theirs is one source file per family; here a family is a choice of part
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -28,10 +29,23 @@ class LayerKind:
     Attributes:
         window: How many tokens a query sees, its own among them; None is all up to its own.
         positions: Makes the layer's own scheme from d_k; None is the model's.
+        attention: Makes what reads other tokens, called as `LlamaAttention`; None is that.
+        feed_forward: Makes the feed-forward layer from d_model and d_ff; None is the model's.
     """
 
     window: int | None = None
     positions: Callable[[int], PositionScheme] | None = None
+    attention: Callable[..., Any] | None = None
+    feed_forward: Callable[[int, int], nn.Module] | None = None
+
+
+def no_positions(d_k: int) -> PositionScheme:
+    """Return the scheme that does nothing: a layer with it sees no positions, only the mask.
+
+    Args:
+        d_k: Unused; every maker of positions takes it.
+    """
+    return PositionScheme()
 
 
 @dataclass(frozen=True)
@@ -45,6 +59,7 @@ class Design:
         norm: Makes a norm from a width and eps.
         eps: What every norm adds under its root.
         head_norm: Makes the norms of queries and of keys from d_k and eps; None for no norm.
+        joint_norm: Whether those norms are over all heads' features at once.
         bias: Whether the projection to queries, keys and values adds a bias.
         out_bias: Whether the attention's output projection does.
         scale: Factor on the scores; None is 1/√d_k.
@@ -63,6 +78,7 @@ class Design:
     norm: Callable[[int, float], nn.Module] = RowNorm
     eps: float = 1e-6
     head_norm: Callable[[int, float], nn.Module] | None = None
+    joint_norm: bool = False
     bias: bool = False
     out_bias: bool = False
     scale: float | None = None

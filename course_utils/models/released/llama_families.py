@@ -3,10 +3,13 @@
 Source: Llama 3: https://arxiv.org/abs/2407.21783;  Mistral 7B: https://arxiv.org/abs/2310.06825;
     Qwen 2: https://arxiv.org/abs/2407.10671;  Qwen 3: https://arxiv.org/abs/2505.09388;
     Gemma 2: https://arxiv.org/abs/2408.00118;  Gemma 3: https://arxiv.org/abs/2503.19786;
-    gpt-oss: https://arxiv.org/abs/2508.10925
+    gpt-oss: https://arxiv.org/abs/2508.10925;  OLMo 2: https://arxiv.org/abs/2501.00656;  OLMo 3:
+    https://arxiv.org/abs/2512.13961;  SmolLM 3: https://huggingface.co/blog/smollm3;  Phi-3:
+    https://arxiv.org/abs/2404.14219
 Ours / theirs: kinds = layer_types with sliding_window;  cap = attn_logit_softcapping
 Differs: what differs inside a family (head width, scale, window, base) is that of one released
-    model, named below; a config.json brings its own, see llama_config.py
+    model or the defaults of its class of configurations, as named below; a config.json brings its
+    own, see llama_config.py
 Same contract as: the classes ...ForCausalLM of transformers
 """
 
@@ -21,8 +24,9 @@ from course_utils.models.released.clamped_experts import ClampedExperts
 from course_utils.models.released.composed_heads import SinkAttention, capped_attention
 from course_utils.models.released.gated_layer import GatedLayer
 from course_utils.models.released.gemma_parts import CentredNorm, SandwichLayer, ScaledEmbedding
-from course_utils.models.released.llama_design import Design, LayerKind
+from course_utils.models.released.llama_design import Design, LayerKind, no_positions
 from course_utils.models.released.llama_rope import configured_rope
+from course_utils.models.released.norm_after import NormAfterLayer
 from course_utils.positions import RotaryPositions
 
 LLAMA_3 = Design(  # Llama 3.1 8B
@@ -75,6 +79,27 @@ GPT_OSS = Design(  # gpt-oss-20b
     feed_forward=partial(ClampedExperts, num_experts=32, per_token=4),
 )  # fmt: skip
 
+OLMO_2 = Design(  # Olmo2Config
+    eps=1e-5,
+    layer=NormAfterLayer,
+    head_norm=nn.RMSNorm,
+    joint_norm=True,
+)
+
+OLMO_3 = replace(  # Olmo3Config
+    OLMO_2,
+    positions=partial(RotaryPositions, base=500000.0),
+    kinds=(*[LayerKind(window=4096)] * 3, LayerKind()),
+)
+
+SMOLLM_3 = Design(  # SmolLM3Config
+    positions=partial(RotaryPositions, base=2e6),
+    kinds=(*[LayerKind()] * 3, LayerKind(positions=no_positions)),
+    tied=True,
+)
+
+PHI_3 = Design(eps=1e-5)  # Phi3Config
+
 FAMILIES = {
     "llama": LLAMA_3,
     "mistral": MISTRAL,
@@ -83,5 +108,9 @@ FAMILIES = {
     "gemma2": GEMMA_2,
     "gemma3_text": GEMMA_3,
     "gpt_oss": GPT_OSS,
+    "olmo2": OLMO_2,
+    "olmo3": OLMO_3,
+    "smollm3": SMOLLM_3,
+    "phi3": PHI_3,
 }
 """By the `model_type` of a config.json."""

@@ -2,7 +2,7 @@
 
 Source: modeling_llama.py and its siblings of https://github.com/huggingface/transformers
 Ours / theirs: in_proj = q_proj, k_proj and v_proj as rows of one matrix;  gate, up, down =
-    gate_proj, up_proj, down_proj
+    gate_proj, up_proj, down_proj, of which Phi-3 has the first two as rows of one matrix
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from course_utils.models.released import split_weights
 from course_utils.models.released._weight_names import renamed, turned_round
+from course_utils.models.released.settings import Config
 from course_utils.validation import check_instance
 
 AROUND = {"token": "model.embed_tokens", "last_norm": "model.norm", "out": "lm_head"}
@@ -29,6 +31,14 @@ SANDWICH = {
     "feed_forward_norm": "pre_feedforward_layernorm",
     "feed_forward_norm_after": "post_feedforward_layernorm",
 }
+AFTER = IN_LAYER | {
+    "attention_norm": "post_attention_layernorm",
+    "feed_forward_norm": "post_feedforward_layernorm",
+}
+JOINED = IN_LAYER | {
+    "attention.in_proj": "self_attn.qkv_proj",
+    "feed_forward.gate_up": "mlp.gate_up_proj",
+}
 EXPERTS = {
     "attention.attend": "self_attn",  # its sinks
     "feed_forward.router": "mlp.router",
@@ -42,8 +52,29 @@ FAMILY_NAMES = {
     "gemma2": IN_LAYER | SANDWICH,
     "gemma3_text": IN_LAYER | SANDWICH | HEAD_NORMS,
     "gpt_oss": IN_LAYER | EXPERTS,
+    "olmo2": AFTER | HEAD_NORMS,
+    "olmo3": AFTER | HEAD_NORMS,
+    "smollm3": IN_LAYER,
+    "phi3": JOINED,
+    "deepseek_v3": IN_LAYER | split_weights.LATENT | split_weights.EXPERTS,
+    "deepseek_v32": IN_LAYER | split_weights.INDEXED | split_weights.EXPERTS,
+    "kimi_linear": IN_LAYER | split_weights.KIMI | split_weights.EXPERTS,
+    "qwen3_next": IN_LAYER | HEAD_NORMS | split_weights.DELTA | split_weights.QWEN_EXPERTS,
+    "qwen3_5_text": IN_LAYER | HEAD_NORMS | split_weights.DELTA,
 }
 """Names of each layer's weights, by `model_type`."""
+SPLITS: dict[str, tuple[split_weights.Split, ...]] = {
+    "deepseek_v3": (split_weights.split_latent, split_weights.split_experts),
+    "deepseek_v32": (split_weights.split_latent, split_weights.split_experts),
+    "kimi_linear": (
+        split_weights.name_kimi, split_weights.split_latent, split_weights.split_experts,
+    ),
+    "qwen3_next": (
+        split_weights.split_gate, split_weights.split_delta, split_weights.split_experts,
+    ),
+    "qwen3_5_text": (split_weights.split_gate,),
+}  # fmt: skip
+"""What takes a family's weights apart before they get their names."""
 
 
 def from_llama(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -59,24 +90,30 @@ def from_llama(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     biases = [name for name in theirs if name.endswith(".bias")]
     if biases:
         raise ValueError(f"weights must be those of a Llama, without biases, got {biases[0]!r}")
-    return from_family(theirs, "llama")
+    return from_family(theirs, {"model_type": "llama"})
 
 
-def from_family(theirs: Mapping[str, Tensor], family: str) -> dict[str, Tensor]:
+def from_family(theirs: Mapping[str, Tensor], config: Config) -> dict[str, Tensor]:
     """Return what `Llama(..., design=...).load_state_dict` takes.
 
     Args:
         theirs: The state_dict of a model of transformers.
-        family: Its `model_type`.
+        config: Its configuration: `model_type`, and the widths by which some are taken apart.
 
     Raises:
         ValueError: A weight is not one of such a model.
     """
+    family = config["model_type"]
+    for split in SPLITS.get(family, ()):
+        theirs = split(theirs, config)
     names = turned_round(FAMILY_NAMES[family])
     found = renamed(theirs, turned_round(AROUND), ("model.layers", "layers"), names)
     for query in [name for name in found if ".attention.q." in name]:
         roles = [found.pop(query.replace(".q.", f".{role}.")) for role in "qkv"]
         found[query.replace(".q.", ".in_proj.")] = torch.cat(roles)
+    for both in [name for name in found if ".feed_forward.gate_up." in name]:
+        gate, up = found.pop(both).chunk(2)
+        found |= {both.replace("gate_up", "gate"): gate, both.replace("gate_up", "up"): up}
     return found
 
 

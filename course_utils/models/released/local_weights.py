@@ -23,9 +23,9 @@ from torch import Tensor, nn
 from course_utils.models.gpt.gpt import GPT
 from course_utils.models.released.gpt2_weights import from_gpt2
 from course_utils.models.released.llama import Llama
-from course_utils.models.released.llama_config import check_settings, read_design
-from course_utils.models.released.llama_families import FAMILIES
+from course_utils.models.released.llama_config import MODEL_TYPES, read_design
 from course_utils.models.released.llama_weights import from_family
+from course_utils.models.released.settings import check_settings
 
 INDEX = "model.safetensors.index.json"  # if the weights are spread over several files
 # Settings that would make a model unlike ours; if left out, they have these values.
@@ -35,6 +35,7 @@ GPT2_ONLY = {
     "scale_attn_by_inverse_layer_idx": (False,),
     "add_cross_attention": (False,),
 }
+LENGTH = {"kimi_linear": "model_max_length"}  # where it has another name
 BUFFERS = re.compile(r"\.attn\.(bias|masked_bias)$|rotary_emb\.inv_freq$")  # of older files
 
 
@@ -51,8 +52,8 @@ def from_folder(folder: str | Path) -> GPT:
     """
     config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     kind = config.get("model_type")
-    if kind != "gpt2" and kind not in FAMILIES:
-        known = ", ".join(sorted({"gpt2", *FAMILIES}))
+    if kind != "gpt2" and kind not in MODEL_TYPES:
+        known = ", ".join(sorted({"gpt2", *MODEL_TYPES}))
         raise ValueError(f"model_type must be one of {known}, got {kind!r}")
     weights = {k: v for k, v in _read(Path(folder)).items() if not BUFFERS.search(k)}
     model, named = (_gpt2 if kind == "gpt2" else _llama)(config, weights)
@@ -94,11 +95,12 @@ def _gpt2(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[GPT, d
 
 
 def _llama(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[GPT, dict[str, Tensor]]:
+    length = config[LENGTH.get(config["model_type"], "max_position_embeddings")]
     model = Llama(
         config["vocab_size"], design=read_design(config), d_model=config["hidden_size"],
         num_heads=config["num_attention_heads"], num_layers=config["num_hidden_layers"],
-        max_length=config["max_position_embeddings"], d_ff=config["intermediate_size"],
+        max_length=length, d_ff=config["intermediate_size"],
         num_kv_heads=config.get("num_key_value_heads"),
     )  # fmt: skip
     weights.setdefault("lm_head.weight", weights["model.embed_tokens.weight"])
-    return model, from_family(weights, config["model_type"])
+    return model, from_family(weights, config)

@@ -160,8 +160,21 @@ def test_a_cache_that_cannot_be_read_is_refused() -> None:
 
 
 def test_a_type_of_rope_that_is_missing_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"rope_type must be one of .* got 'longrope'"):
-        configured_rope({"rope_type": "longrope"})
+    with pytest.raises(ValueError, match=r"rope_type must be one of .* got 'dynamic'"):
+        configured_rope({"rope_type": "dynamic"})
+
+
+def test_older_files_of_phi3_mean_the_same() -> None:
+    config = {
+        "model_type": "phi3", "num_hidden_layers": 4, "max_position_embeddings": 512,
+        "original_max_position_embeddings": 64, "rope_theta": 100.0,
+        "rope_scaling": {"type": "su", "short_factor": [1.0, 2.0], "long_factor": [3.0, 4.0]},
+    }  # fmt: skip
+    scheme = read_design(config).positions(4)
+    assert scheme.trained_length == 64
+    assert scheme.short.table.frequencies.tolist() == pytest.approx([1.0, 0.05])
+    assert scheme.long.table.frequencies.tolist() == pytest.approx([1 / 3, 0.025])
+    assert scheme.long.table.magnitude == scheme.short.table.magnitude == pytest.approx(1.5**0.5)
 
 
 def test_files_without_layer_types_mean_the_same() -> None:
@@ -172,6 +185,10 @@ def test_files_without_layer_types_mean_the_same() -> None:
         ("qwen2", {}, [None] * 4),
         ("qwen3", {"use_sliding_window": True, "max_window_layers": 3}, [None] * 3 + [5]),
         ("gemma2", {}, [5, None] * 2),
+        ("olmo2", {"sliding_window": None}, [None] * 4),
+        ("olmo3", {}, [5, 5, 5, None]),
+        ("smollm3", {}, [None] * 4),
+        ("smollm3", {"use_sliding_window": True}, [None] * 3 + [5]),
         ("gemma3_text", {"sliding_window_pattern": 3}, [5, 5, None, 5]),
     ):
         design = read_design({"model_type": family, **sizes, **more})
@@ -179,6 +196,29 @@ def test_files_without_layer_types_mean_the_same() -> None:
     near, far = design.kinds[0].positions(4).table, design.positions(4).table
     assert near.frequencies[1].item() == pytest.approx(1e-2)
     assert far.frequencies[1].item() == pytest.approx(1e-3)
+
+
+def test_only_the_layers_of_smollm3_that_its_file_names_rotate() -> None:
+    config = {"model_type": "smollm3", "num_hidden_layers": 4}
+    query, places = torch.randn(1, 1, 3, 4, dtype=torch.float64), torch.arange(3)
+    for more, rotated in (({}, [1, 1, 1, 0]), ({"no_rope_layers": [0, 1, 1, 0, 1]}, [0, 1, 1, 0])):
+        design = read_design(config | more)
+        for kind, turns in zip(design.kinds, rotated, strict=True):
+            scheme = (kind.positions or design.positions)(4)
+            same = scheme.rotate(query, query, places, places)[0].equal(query)
+            assert same == (not turns)
+
+
+def test_only_the_layers_of_olmo3_that_see_everything_are_stretched() -> None:
+    """Older files have one setting for all layers."""
+    design = read_design(
+        {"model_type": "olmo3", "num_hidden_layers": 4, "sliding_window": 5, "rope_theta": 100.0,
+         "rope_scaling": {"rope_type": "linear", "factor": 8.0}}
+    )  # fmt: skip
+    near, far = design.kinds[0].positions(4).table, design.positions(4).table
+    assert near.frequencies[1].item() == pytest.approx(0.1)
+    assert far.frequencies[1].item() == pytest.approx(0.1 / 8)
+    assert design.kinds[3].positions is None
 
 
 @pytest.mark.parametrize(

@@ -68,5 +68,7 @@ def test_settings_that_ours_lacks_are_refused(name, changed, says, tmp_path) -> 
 
 def test_another_kind_of_model_is_refused(tmp_path) -> None:
     BertModel(BertConfig(hidden_size=8, num_attention_heads=2)).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match=r"model_type must be one of gemma2, .* got 'bert'"):
+    with pytest.raises(
+        ValueError, match=r"model_type must be one of deepseek_v3, .*, gpt2, .* got 'bert'"
+    ):
         from_folder(tmp_path)
