@@ -1,4 +1,4 @@
-"""What a released model's configuration says of its cache: bytes per token, and reach by layer.
+"""The cache that a released model's configuration implies: bytes per token, and reach by layer.
 
 Source: configuration_*.py and cache_utils.py of https://github.com/huggingface/transformers
 Ours / theirs: reach = sliding_window, or none; a latent layer keeps kv_lora_rank + qk_rope_head_dim
