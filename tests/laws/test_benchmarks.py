@@ -126,6 +126,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_16_speed": ({"LENGTHS": [64]}, ["--runs", "2"]),
     "chapter_17_cost": ({"POSITIONS": [16], "LENGTHS": [8, 16, 32]}, ["--seconds", "0.001"]),
     "chapter_17_experts": ({"STEPS": 2}, ["--seeds", "1"]),
+    "chapter_17_parts": ({"STEPS": 2}, ["--seeds", "1", "--models", "gated delta, gate"]),
     "chapter_17_recall": ({"STEPS": 2}, ["--seeds", "1", "--models", "WKV"]),
     "chapter_17_stacks": ({}, []),
     "chapter_18_claims": ({}, ["--rounds", "1", "--lengths", "8"]),
