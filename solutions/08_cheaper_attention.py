@@ -2138,7 +2138,7 @@ Section 3's recall model, with full attention, is given lists of 64 pairs: 192 t
 **Predict.** With all keys, the model recalls every value. How many in each of these ways?
 """
 
-# %% guess={"name": "08.chosen", "kind": "order", "asks": "A model that recalls all of 64 pairs may read only some 16 keys for each query: with which choice of keys does it recall most, and in which order do the others follow?", "take": "descending", "options": {"a trained indexer": {"record": "chapter_08_indexer", "where": {"way": "indexer"}, "value": "recalled"}, "an untrained indexer": {"record": "chapter_08_indexer", "where": {"way": "indexer, untrained"}, "value": "recalled"}, "eight blocks of 2": {"record": "chapter_08_indexer", "where": {"way": "8 blocks of 2"}, "value": "recalled"}, "three blocks of 8": {"record": "chapter_08_indexer", "where": {"way": "3 blocks of 8"}, "value": "recalled"}}}
+# %% guess={"name": "08.chosen", "kind": "order", "asks": "A model that recalls all of 64 pairs may read only about 16 keys for each query: with which choice of keys does it recall most, and in which order do the others follow?", "take": "descending", "options": {"a trained indexer": {"record": "chapter_08_indexer", "where": {"way": "indexer"}, "value": "recalled"}, "an untrained indexer": {"record": "chapter_08_indexer", "where": {"way": "indexer, untrained"}, "value": "recalled"}, "eight blocks of 2": {"record": "chapter_08_indexer", "where": {"way": "8 blocks of 2"}, "value": "recalled"}, "three blocks of 8": {"record": "chapter_08_indexer", "where": {"way": "3 blocks of 8"}, "value": "recalled"}}}
 guess("08.chosen")
 
 # %%
@@ -2183,9 +2183,7 @@ print(f"DeepSeek-V3.2, a pair: attention {pair:,}, indexer {score:,}")
 for n in (2_048, 8_192, 32_768, 131_072):
     choose, attend = score * n, pair * min(n, v32["index_topk"])
     print(f"{n:7,} tokens: all keys {pair * n / 1e9:5.2f} G, chosen {attend / 1e9:.2f} G", end="")
-    print(
-        f" + indexer {choose / (choose + attend):.0%}, {pair * n / (choose + attend):4.1f} times less"
-    )
+    print(f" + indexer {choose / (choose + attend):.0%}, ratio {pair * n / (choose + attend):4.1f}")
 
 # %% [markdown]
 r"""

@@ -906,7 +906,7 @@ print(f"siglip_loss of 64 pairs whose cosines are 0, bias -10: {models.siglip_lo
 r"""
 <details><summary>Answer</summary>
 
-$64 \ln 2 = 44.36$<!-- shown: 44.36 -->. The 63 strangers push 63 times as hard as the partner pulls, so the first thing to be learned is that everything is unlike everything. With $-10$ the strangers are nearly silent, and the partner's pull is all there is. At 32,768 pairs, a batch of the paper's size, pull and push are of one order: 1.00 and 1.488<!-- shown: 1.00 1.488 -->.
+$64 \ln 2 = 44.36$<!-- shown: 44.36 -->. The 63 strangers push 63 times as hard as the partner pulls, so the first thing to be learned is that everything is unlike everything. With $-10$ the strangers are nearly silent, and the partner's pull is all there is. At 32,768 pairs, a batch of the paper's size, pull and push are of the same order: 1.00 and 1.488<!-- shown: 1.00 1.488 -->.
 
 </details>
 
