@@ -148,7 +148,8 @@ EXERCISE = exercise(
                 "positive = products.sigmoid()", "positive = products.exp()", "positive = F.silu(products)",
                 "positive = F.gelu(products)",
                 "positive = products.square()", "positive = F.softplus(products)",
-                "positive = products.relu().square()"),
+                "positive = products.relu().square()", "positive = F.leaky_relu(products)",
+                "positive = F.elu(products)", "positive = products.tanh()", "positive = -(-products).relu()"),
         mistake("softmax in each head", "Each head's products went through a softmax, as in attention. The indexer has "
                 "none, so that it needs no second pass over the keys. What takes its place?",
                 "positive = products.softmax(-1)",
@@ -164,7 +165,12 @@ EXERCISE = exercise(
                 "counts = head_weights.softmax(1).unsqueeze(-1)", "counts = head_weights.abs().unsqueeze(-1)",
                 "counts = head_weights.relu().unsqueeze(-1)", "counts = head_weights.sigmoid().unsqueeze(-1)",
                 "counts = head_weights.mean(-1, keepdim=True).unsqueeze(-1)",
-                "counts = head_weights.softmax(-1).unsqueeze(-1)"),
+                "counts = head_weights.softmax(-1).unsqueeze(-1)",
+                "counts = head_weights[:, :1].unsqueeze(-1)",
+                "counts = head_weights.mean(1, keepdim=True).unsqueeze(-1)"),
+        mistake("heads joined otherwise", "The heads were multiplied, or the length of their list was taken. How do "
+                "the heads' scores become one?", "scores = weighted.prod(1)", "scores = weighted.norm(dim=1)",
+                "scores = weighted.median(1).values", "scores = weighted.amin(1)"),
         mistake("the best head instead of the sum", "The largest of the heads decides alone. How do the heads' scores "
                 "become one?", "scores = weighted.amax(1)", "scores = positive.amax(1)", "scores = products.amax(1)"),
         mistake("one head only", "One head decides for all. Over which axis is summed?", "scores = weighted[:, 0]",
@@ -185,7 +191,8 @@ EXERCISE = exercise(
                 "score decides for a query?", "best = scores.mean(1, keepdim=True).expand(fit.shape).topk(most, -1)"
                 ".indices", "best = scores[:, -1:].expand(fit.shape).topk(most, -1).indices"),
         mistake("keys and queries exchanged", "The table was read the other way round: a row for each key. Who asks?",
-                "scores = weighted.sum(1).mT", "products = offered @ asked.mT"),
+                "scores = weighted.sum(1).mT", "products = offered @ asked.mT",
+                "return mask.mT"),
         mistake("future keys chosen", "A query attends to tokens that come after it. Which keys may query t choose "
                 "among?", "fit = scores\nmask = chosen"),
         mistake("the future takes places", "Keys of the future took places among the chosen ones, and were hidden "

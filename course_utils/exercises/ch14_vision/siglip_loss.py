@@ -136,7 +136,8 @@ EXERCISE = exercise(
         mistake("bias left out", "Whatever `bias` is, the loss is the same. Where is it added?",
                 "logits = cosines * scale"),
         mistake("bias scaled too", "The bias was multiplied by the scale. Which of the two comes first?",
-                "logits = (cosines + bias) * scale"),
+                "logits = (cosines + bias) * scale",
+                "logits = cosines * (log_scale + bias).exp()"),
         mistake("bias subtracted", "The bias was subtracted. At -10, what should it do to the logit of a stranger?",
                 "logits = cosines * scale - bias"),
         mistake("bias as a logarithm", "The exponential of the bias was added. Only the scale is given as a logarithm.",
@@ -182,7 +183,9 @@ EXERCISE = exercise(
                 "the formula every pair has the same weight: there are N - 1 strangers for each partner.",
                 "loss = -(logs * own).sum() / own.sum() - (logs * (1 - own)).sum() / (1 - own).sum().clamp(min=1)",
                 "loss = -((logs * own).sum() / own.sum() + (logs * (1 - own)).sum() / (1 - own).sum().clamp(min=1)) "
-                "/ 2"),
+                "/ 2",
+                "logs = F.logsigmoid(signed) * (1 + (len(images) - 1) * own)",
+                "logs = F.logsigmoid(signed) * (1 + len(images) * own)"),
         mistake("sigmoid, then log", "A probability became 0 before its logarithm was taken, or was kept from it by a "
                 "small number. Which function does both at once?", "logs = signed.sigmoid().log()",
                 "logs = (signed.sigmoid() + 1e-12).log()",

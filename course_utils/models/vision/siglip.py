@@ -37,5 +37,5 @@ def siglip_loss(
     check_float(log_scale=log_scale, bias=bias)
     check_shape((), log_scale=log_scale, bias=bias)
     logits = log_scale.exp() * (direction(images) @ direction(texts).mT) + bias
-    labels = 2 * torch.eye(len(images), dtype=images.dtype, device=images.device) - 1
-    return -F.logsigmoid(labels * logits).sum() / len(images)
+    own = torch.eye(len(images), dtype=torch.bool, device=images.device)
+    return -F.logsigmoid(torch.where(own, logits, -logits)).sum() / len(images)
