@@ -144,7 +144,7 @@ def in_steps(
 
 
 class DeltaLayerAttention(nn.Module):
-    """What reads other tokens in most layers of Qwen 3-Next and Kimi Linear, without positions.
+    """The attention of most layers of Qwen 3-Next and Kimi Linear, which has no positions.
 
     Args:
         sizes: d_model, and two numbers of heads that the delta rule has no use for.
