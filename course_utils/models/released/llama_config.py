@@ -37,7 +37,6 @@ REQUIRED = dict.fromkeys(FAMILIES, SILU) | {
     "gemma3_text": GELU,
 }
 
-
 # What a file means that leaves these out, where it is not what most families mean.
 EPS = {"gpt_oss": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "phi3": 1e-5}
 BASE = {"gemma3_text": 1e6, "gpt_oss": 150000.0, "olmo3": 500000.0, "smollm3": 2e6}
