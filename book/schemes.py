@@ -20,11 +20,12 @@ from course_utils.attention import (
 from course_utils.attention.cheaper.block_selected import block_selected_attention
 from course_utils.attention.states.linear_step import linear_attention_step
 from course_utils.measure import count_flops, kv_cache_bytes
+from course_utils.positions import index_scores
 
 HEADS, SHARED, WIDTH, LATENT, ROTATED, WINDOW = 32, 8, 128, 512, 64, 1024
-FULL_EVERY, LONG, BYTES = 6, 131_072, 2
+INDEXED, FULL_EVERY, LONG, BYTES = 128, 6, 131_072, 2
 LENGTHS = (512, 2048)  # where FLOPs are counted, with one narrow head
-NARROW, SMALL_WINDOW, BLOCK, PICKED = 4, 64, 64, 2
+NARROW, SMALL_WINDOW, BLOCK, PICKED, CHOSEN = 4, 64, 64, 2, 32
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,13 @@ def _latent(new: int, length: int) -> int:
     return count_flops(absorbed_latent_attention, query, cache, up, up)
 
 
+def _chosen_step(length: int) -> int:
+    """Count one row of the indexer's table, and attention to a few keys."""
+    query, key, weights = (torch.ones(1, 1, length, n) for n in (NARROW, NARROW, 1))
+    table = count_flops(index_scores, query, key[0], weights[..., 0])
+    return table // length + _latent(1, min(length, CHOSEN))
+
+
 def _window(length: int) -> int:
     return _flops(sliding_window_attention, [length] * 3, SMALL_WINDOW)
 
@@ -107,6 +115,9 @@ SCHEMES = (
            lambda n: _cache(1, n, (LATENT + ROTATED) // 2), lambda n: _latent(n, n),
            lambda n: _latent(1, n),
            "DeepSeek-V2 {cite:p}`deepseek2024v2`; -V3 {cite:p}`deepseek2024v3`"),
+    Scheme("the same, keys chosen by an indexer (08)", "$r + d_\\text{rope} + d_I$, few are read",
+           lambda n: _cache(1, n, (LATENT + ROTATED + INDEXED) // 2),
+           lambda n: n * _chosen_step(n), _chosen_step, "DeepSeek-V3.2 {cite:p}`deepseek2025v32`"),
     Scheme("window $w$ (08)", "$2 H_{kv} d$, at most $w$ tokens",
            lambda n: _cache(SHARED, min(n, WINDOW)), _window, _window_step,
            "Mistral 7B {cite:p}`jiang2023mistral`"),
@@ -138,7 +149,7 @@ def sizes() -> str:
     """Return the sentence that says for which sizes the bytes are."""
     own = (
         f"H = {HEADS}", f"H_{{kv}} = {SHARED}", f"d = {WIDTH}", f"r = {LATENT}",
-        f"d_\\text{{rope}} = {ROTATED}", f"w = {WINDOW}",
+        f"d_\\text{{rope}} = {ROTATED}", f"d_I = {INDEXED}", f"w = {WINDOW}",
     )  # fmt: skip
     few, many = LENGTHS
     return (

@@ -28,7 +28,7 @@ TOOLS = (  # a program; the oldest version; the fix
         f"install Node.js {environment.NODE} or newer (Debian: apt install nodejs)",
     ),
     ("npm", 0, "comes with Node.js (Debian: apt install npm)"),
-    ("chromium", 0, "Debian: apt install chromium"),
+    ("chromium", 0, "Debian: apt install chromium; the tests open no other browser"),
 )
 
 

@@ -87,7 +87,12 @@ c.Spawner.default_url = "/lab"
 c.Spawner.start_timeout = 600  # thirty at once on two cores
 c.Spawner.http_timeout = 600
 c.Spawner.poll_interval = 5  # a server that was killed can be started again at once
-c.JupyterHub.concurrent_spawn_limit = 8
+# As many start at once as the processors carry; who comes later sees a page that asks again.
+c.JupyterHub.concurrent_spawn_limit = int(
+    os.environ.get("COURSE_HUB_AT_ONCE", 2 * (os.cpu_count() or 1))
+)
+c.JupyterHub.spawn_throttle_retry_range = (5, 10)  # seconds
+c.JupyterHub.template_paths = [str(ROOT / "deploy" / "templates")]
 c.Spawner.environment = {
     **MODEL,
     "COURSE_HUB": str(FOLDER),

@@ -65,7 +65,7 @@ from matplotlib import pyplot as plt
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, measure, plotting
+from course_utils import attention, measure, plotting, positions
 from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import RecallModel, judge_recall, recall_batch, train_recall
@@ -1921,7 +1921,7 @@ r"""
 """
 ## What practice uses, measured
 
-Further reading: four things that published models and servers of 2024 to 2026 do to attention. Two of them save something here that can be measured. The other two promise a better model. Our small models do not show that; the sections say what they do show.
+Further reading: five things that published models and servers of 2024 to 2026 do to attention. Three of them save something here that can be measured. The other two promise a better model. Our small models do not show that; the sections say what they do show.
 """
 
 # %% [markdown] tags=["further"]
@@ -2117,7 +2117,122 @@ check("block_selected_attention", block_selected_attention)
 
 # %% [markdown] tags=["further"]
 r"""
-## 21. Let a head attend to nothing
+## 21. Choose single keys by a cheap score
+
+A block is judged by the mean of its keys, in which one key that fits is lost among others that do not. DeepSeek-V3.2 (DeepSeek-AI, 2025) judges every key, cheaply. Its **indexer** is a small attention without a softmax: a few narrow queries per token, one key per token for all of them, a weight for each of its heads $h$, and
+
+$$I_{ts} = \sum_h w_{th}\,\max(0,\; q_{th}\cdot k_s)$$
+
+with queries and keys rotated by their positions. Query $t$ attends to the $k$ keys $s \le t$ with the largest $I_{ts}$, with all its heads and the ordinary softmax.
+"""
+
+# %% [markdown]
+r"""
+The choice has no gradient. So the indexer is trained by itself: a softmax of its scores is to be like the mean of the attention tables that it stands for, by the Kullback–Leibler divergence, while the model is frozen. DeepSeek then trains the whole model on.
+"""
+
+# %% [markdown]
+r"""
+Section 3's recall model, with full attention, is given lists of 64 pairs: 192 tokens. Then each query may read 16 keys, in both layers: chosen by an indexer of two heads of width 16 for each layer, trained for 600 steps, or untrained; or eight blocks of 2 keys, three blocks of 8 (up to 24 keys, its own block included), or 16 random ones. Equal is the number of keys, nearly; not what it costs to choose them.
+
+**Predict.** With all keys, the model recalls every value. How many in each of these ways?
+"""
+
+# %% guess={"name": "08.chosen", "kind": "order", "asks": "A model that recalls all of 64 pairs may read only about 16 keys for each query: with which choice of keys does it recall most, and in which order do the others follow?", "take": "descending", "options": {"a trained indexer": {"record": "chapter_08_indexer", "where": {"way": "indexer"}, "value": "recalled"}, "an untrained indexer": {"record": "chapter_08_indexer", "where": {"way": "indexer, untrained"}, "value": "recalled"}, "eight blocks of 2": {"record": "chapter_08_indexer", "where": {"way": "8 blocks of 2"}, "value": "recalled"}, "three blocks of 8": {"record": "chapter_08_indexer", "where": {"way": "3 blocks of 8"}, "value": "recalled"}}}
+guess("08.chosen")
+
+# %%
+indexed = measure.read_record("chapter_08_indexer")
+print("mean and range of three seeds; the weights are the second layer's")
+print(f"{'keys':>27}  weight read          strongest key read values recalled")
+for way in dict.fromkeys(run["way"] for run in indexed["runs"]):
+    runs = [run for run in indexed["runs"] if run["way"] == way]
+    held, top = ([run[name][1] for run in runs] for name in ("held", "top"))
+    print(f"{way:20} {runs[0]['keys']:6.1f}  {spread(held)}     {spread(top)}", end="")
+    print(f"   {spread([run['recalled'] for run in runs])}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With the trained indexer all of them, 1.00; with eight blocks of two 0.88; with three blocks of eight 0.42, though these read more keys.<!-- shown: 1.00 0.88 0.42 --> Untrained, the indexer is as good as chance, 0.12 and 0.11.<!-- shown: 0.12 0.11 --> The values hang on one key each, in the second layer: the trained indexer finds it, and the mean of eight keys hides it. No choice could do better: *own scores* takes the best by the layer's own weights. This is the test that section 20 lacked, and it is made for single keys: where weights are spread over neighbours, blocks lose less.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**What does the choice cost?** Every query still meets every key; only the meeting is cheap. The multiplications for one query among $n$ keys, from the sizes of the experiment and of DeepSeek-V3.2, whose attention is section 3's in its absorbed form.
+
+**Predict.** At 131,072 tokens DeepSeek-V3.2 attends to 2,048 keys. What is then the larger part of the work, the attention or the indexer?
+"""
+
+# %% guess={"name": "08.indexer", "kind": "number", "asks": "DeepSeek-V3.2 at 131,072 tokens: what share of the multiplications of a query's attention and choice is the indexer's, in per cent?", "low": 0, "high": 100, "unit": "%", "reads": "131,072 {_} indexer {}%"}
+guess("08.indexer")
+
+# %%
+sizes, v32 = indexed["settings"], indexed["settings"]["DeepSeek-V3.2"]
+small = sizes["index_heads"] * sizes["index_width"]
+print("recall model, n = 192:", f"all keys {2 * 64 * 192:,};", end="")
+print(f" indexer {small * 192:,} + {2 * 64 * 16:,};", end="")
+print(f" blocks of 8 {64 * 192 // 8:,} + {2 * 64 * 24:,}; of 2 {64 * 192 // 2:,} + {2 * 64 * 16:,}")
+latent = v32["kv_lora_rank"]
+pair = v32["num_attention_heads"] * (2 * latent + v32["qk_rope_head_dim"])
+score = v32["index_n_heads"] * v32["index_head_dim"]
+print(f"DeepSeek-V3.2, a pair: attention {pair:,}, indexer {score:,}")
+for n in (2_048, 8_192, 32_768, 131_072):
+    choose, attend = score * n, pair * min(n, v32["index_topk"])
+    print(f"{n:7,} tokens: all keys {pair * n / 1e9:5.2f} G, chosen {attend / 1e9:.2f} G", end="")
+    print(f" + indexer {choose / (choose + attend):.0%}, ratio {pair * n / (choose + attend):4.1f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The indexer: 79% of it.<!-- shown: 79% --> A pair costs it 8,192 multiplications instead of 139,264, a seventeenth<!-- shown: 8,192 139,264 -->, and it runs in 8-bit numbers; but it is quadratic like what it replaces, and from some length on it is all there is. At 131,072 tokens the sum is 13.4 times smaller<!-- shown: 13.4 -->, at 2,048 it is larger than before. In the recall model it chooses for as much as blocks of 2 do, and four times as much as blocks of 8<!-- shown: 6,144 1,536 -->. And all keys stay in the cache, with the indexer's own in addition.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `choose_keys`
+
+*Difficulty · importance · minutes*
+
+Write `choose_keys(query, key, head_weights, top_k, base=10000.0) -> mask`.
+
+- `query` is `(B, H, L, d)`, `key` is `(B, L, d)`, one for all heads, `head_weights` is `(B, H, L)`; `d` is even, `top_k` ≥ 1.
+- Token `t` is rotated by position `t`, in pairs `(i, i + d/2)` with the angles `t · base^(-2i/d)`: `positions.rope_split_halves` (chapter 07) may be used.
+- $I_{ts} = \sum_h w_{th} \max(0, q_{th}\cdot k_s)$. The weight is that of the query's token, and may be negative.
+- `mask` is boolean, `(B, L, L)`: query `t` sees the `top_k` keys `s ≤ t` with the largest scores, or all, if there are fewer. Ties are not given.
+
+DeepSeek's attention rotates neighbouring features; the indexer does not.
+"""
+
+
+# %% exercise="choose_keys"
+def choose_keys(query, key, head_weights, top_k, base=10000.0):
+    """Return the mask of the keys that each query may attend to."""
+    ### BEGIN SOLUTION: Rotate, multiply, cut off, add over heads; hide the future; scatter the best.
+    length = key.shape[1]
+    at = torch.arange(length)
+    asked = positions.rope_split_halves(query, at, base)
+    offered = positions.rope_split_halves(key.unsqueeze(1), at, base)
+    scores = (head_weights.unsqueeze(-1) * (asked @ offered.mT).relu()).sum(dim=1)
+    past = attention.causal_mask(length, length)
+    best = scores.masked_fill(~past, -torch.inf).topk(min(top_k, length), dim=-1).indices
+    return torch.zeros_like(scores, dtype=torch.bool).scatter(-1, best, True) & past
+    ### END SOLUTION
+
+
+# %%
+check("choose_keys", choose_keys)
+# hint("choose_keys")
+
+# %% [markdown] tags=["further"]
+r"""
+## 22. Let a head attend to nothing
 
 The weights of a row sum to 1, so a head that finds nothing must still put them somewhere. Trained models often put them on the first token, an **attention sink** (Xiao et al., 2024; chapter 16 keeps it in the cache). gpt-oss (OpenAI, 2025) gives each head a logit of its own instead, which joins the softmax and has no value:
 
@@ -2186,7 +2301,7 @@ check("sink_attention", sink_attention)
 
 # %% [markdown]
 r"""
-**Does it free the first token?** Chapter 13 trains a model of two layers on symbols that repeat. After a start token the first copy is random: nothing matches yet, and the second layer puts most of its weight on the start token. The same model, three seeds each, with a sink in both layers, learned like any parameter; with ten times the learning rate; initialised at 4; and with a gate on the output (section 22).
+**Does it free the first token?** Chapter 13 trains a model of two layers on symbols that repeat. After a start token the first copy is random: nothing matches yet, and the second layer puts most of its weight on the start token. The same model, three seeds each, with a sink in both layers, learned like any parameter; with ten times the learning rate; initialised at 4; and with a gate on the output (section 23).
 
 **Predict.** How much of the second layer's weight stays on the start token, and how much goes to the sink?
 """
@@ -2213,7 +2328,7 @@ So a sink did not free the first position here. It is not that the model needs t
 
 # %% [markdown] tags=["further"]
 r"""
-## 22. Two softmaxes, or a gate
+## 23. Two softmaxes, or a gate
 
 Two more changes aim at weights that land where they should not. **Differential attention** (Ye et al., 2024) subtracts $\lambda$ times a second softmax from the first, so that what both weigh alike cancels; its queries and keys are half as wide. **Gated attention** (Qiu et al., 2025) multiplies a head's output by the sigmoid of a gate computed from the query's token.
 
@@ -2284,8 +2399,8 @@ progress(8)
 - Katharopoulos et al. (2020), Choromanski et al. (2021): kernels. Wang et al. (2020): projected keys.
 - Kitaev et al. (2020): hashing. El-Nouby et al. (2021): features that attend to features. Dai et al. (2020): fewer tokens with depth.
 - Arora et al. (2024): recall, and the trade between it and the size of the state.
-- Lu et al. (2025), Yuan et al. (2025): blocks that a query chooses. Xiao et al. (2024), OpenAI (2025): sinks. Ye et al. (2024), Qiu et al. (2025): differences and gates.
-- Tay et al. (2022): a survey of most of the others.
+- Lu et al. (2025), Yuan et al. (2025): blocks that a query chooses. DeepSeek-AI (2025): single keys. Xiao et al. (2024), OpenAI (2025): sinks. Ye et al. (2024), Qiu et al. (2025): differences and gates.
+- Tay et al. (2022): a survey of the others.
 """
 
 # %% [markdown]
@@ -2309,6 +2424,7 @@ progress(8)
 @inproceedings{elnouby2021xcit, title = {XCiT: Cross-Covariance Image Transformers}, author = {El-Nouby, Alaaeldin and others}, booktitle = {NeurIPS}, year = {2021}, url = {https://arxiv.org/abs/2106.09681}}
 @inproceedings{dai2020funnel, title = {Funnel-Transformer: Filtering out Sequential Redundancy for Efficient Language Processing}, author = {Dai, Zihang and Lai, Guokun and Yang, Yiming and Le, Quoc V.}, booktitle = {NeurIPS}, year = {2020}, url = {https://arxiv.org/abs/2006.03236}}
 @inproceedings{arora2024zoology, title = {Zoology: Measuring and Improving Recall in Efficient Language Models}, author = {Arora, Simran and Eyuboglu, Sabri and Timalsina, Aman and Johnson, Isys and Poli, Michael and Zou, James and Rudra, Atri and R{\'e}, Christopher}, booktitle = {ICLR}, year = {2024}, url = {https://arxiv.org/abs/2312.04927}}
+@misc{deepseek2025v32, title = {{DeepSeek-V3.2}: Pushing the Frontier of Open Large Language Models}, author = {{DeepSeek-AI}}, year = {2025}, url = {https://arxiv.org/abs/2512.02556}}
 @misc{deepseek2024v3, title = {{DeepSeek-V3} Technical Report}, author = {{DeepSeek-AI}}, year = {2024}, url = {https://arxiv.org/abs/2412.19437}}
 @misc{lu2025moba, title = {{MoBA}: Mixture of Block Attention for Long-Context {LLM}s}, author = {Lu, Enzhe and Jiang, Zhejun and Liu, Jingyuan and others}, year = {2025}, url = {https://arxiv.org/abs/2502.13189}}
 @misc{yuan2025native, title = {Native Sparse Attention: Hardware-Aligned and Natively Trainable Sparse Attention}, author = {Yuan, Jingyang and Gao, Huazuo and Dai, Damai and others}, year = {2025}, url = {https://arxiv.org/abs/2502.11089}}

@@ -33,11 +33,11 @@ r"""
 1. cut an image into tokens, and say which pixel goes where;
 2. build a Vision Transformer's input, and say what positions and class token do;
 3. implement object-query attention, and match predictions to objects;
-4. write the contrastive loss and gated cross-attention;
+4. write the contrastive loss and gated cross-attention (further: the loss that judges each pair alone);
 5. (further) tell dual encoder, single stream and cross-attention apart by what can be precomputed;
 6. write the non-local block, and identify token, position and mask in other domains (further).
 
-*You need* chapters 04 (cross-attention), 05 (heads), 06 (masks), 07 (positions), 11 (blocks); 08 for section 11.
+*You need* chapters 04 (cross-attention), 05 (heads), 06 (masks), 07 (positions), 11 (blocks); 08 for section 12.
 
 *Core path · further*
 """
@@ -81,8 +81,9 @@ torch.set_num_threads(1)
 torch.set_printoptions(precision=2, sci_mode=False, linewidth=88)
 bar = partial(tqdm, ncols=70, mininterval=1, file=sys.stdout)
 digits = load_digits()
-recorded = ("chapter_14_digits", "chapter_14_dots", "chapter_14_detection", "chapter_14_pairs")
-digits_record, dots_record, detection_record, pairs_record = map(measure.read_record, recorded)
+recorded = ("digits", "dots", "detection", "pairs", "siglip")
+records = (measure.read_record(f"chapter_14_{name}") for name in recorded)
+digits_record, dots_record, detection_record, pairs_record, siglip_record = records
 
 
 # %%
@@ -839,7 +840,133 @@ The temperature is learnt as well, and falls: the surer the model, the sharper i
 
 # %% [markdown] tags=["further"]
 r"""
-## 7. What can be stored beforehand?
+## 7. A loss for each pair alone
+
+CLIP's softmax needs a whole row of the table, and a whole column, before it says anything about one pair. **SigLIP** (Zhai et al., 2023) asks of each pair alone: do these two belong together? With learned $t$ and $b$, and $z_{ij} = 1$ where $i = j$, else $-1$:
+
+$$-\frac1N\sum_{i,j}\log\sigma\big(z_{ij}\,(e^{t}\cos_{ij} + b)\big)$$
+
+A large batch is spread over devices, each of which holds some of the captions.
+
+**Predict.** 16 pairs, four captions on each of four devices. Each device computes the loss of its part of the table, and the parts are added. For which loss is that the loss of the whole batch?
+"""
+
+# %% guess={"name": "14.parts", "kind": "choice", "asks": "A table of 16 images and 16 captions is cut into four parts of four captions, and the losses of the parts are added: for which loss is the sum that of the whole table?", "take": "printed", "options": {"for the sigmoid alone": "sigmoid:{_}equal True softmax:{_}equal False", "for the softmax alone": "sigmoid:{_}equal False softmax:{_}equal True", "for both": "sigmoid:{_}equal True softmax:{_}equal True", "for neither": "sigmoid:{_}equal False softmax:{_}equal False"}}
+guess("14.parts")
+
+
+# %%
+def of_sigmoid(logits, own):
+    """Return the sum of the losses of all pairs of a part of the table."""
+    return -F.logsigmoid(torch.where(own, logits, -logits)).sum()
+
+
+def of_softmax(logits, own):
+    """Return the sum of the losses of the images whose captions are in this part."""
+    return -logits.log_softmax(dim=1)[own].sum()
+
+
+pair = torch.randn(2, 16, 8, generator=torch.Generator().manual_seed(0))
+table, own = 5 * F.normalize(pair[0], dim=1) @ F.normalize(pair[1], dim=1).T, torch.eye(16) > 0
+for name, loss in (("sigmoid", of_sigmoid), ("softmax", of_softmax)):
+    whole = loss(table, own) / 16
+    parts = zip(table.split(4, dim=1), own.split(4, dim=1), strict=True)
+    added = sum(loss(*part) for part in parts) / 16
+    print(f"{name}: whole {whole:.3f}, parts {added:.3f}, equal {torch.allclose(whole, added)}")
+lse = torch.stack([part.logsumexp(dim=1) for part in table.split(4, dim=1)]).logsumexp(dim=0)
+print(f"softmax after an exchange of 16 sums: {(lse - table.diagonal()).mean():.3f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+For the sigmoid's. A part of the table holds all that its pairs need. In the softmax each image has to be told how all the other captions fit: with four to choose from instead of 16 the loss comes out at 2.205 instead of 3.799<!-- shown: 2.205 3.799 -->. It takes a second pass, in which the devices exchange the sums of their parts.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+The price: of $N^2$ questions only $N$ have the answer *yes*.
+
+**Predict.** At the start all cosines are near 0. What is the loss of 64 pairs with a bias of 0? By how much do partners pull together then, and strangers push apart? And with the bias of $-10$ that the paper begins with?
+"""
+
+# %%
+print("pairs   bias        loss   an image: pull of its partner   push of its strangers")
+for N in (64, 32_768):
+    for b in torch.tensor([0.0, -10.0], dtype=torch.float64):
+        start = F.softplus(-b) + (N - 1) * F.softplus(b)
+        pull, push = (-b).sigmoid(), (N - 1) * b.sigmoid()
+        print(f"{N:6,} {b:5.0f} {start:11.2f} {pull:31.2f} {push:23.3f}")
+few = torch.zeros(64, 1), torch.zeros(64, 1), torch.tensor(0.0), torch.tensor(-10.0)
+print(f"siglip_loss of 64 pairs whose cosines are 0, bias -10: {models.siglip_loss(*few):.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$64 \ln 2 = 44.36$<!-- shown: 44.36 -->. The 63 strangers push 63 times as hard as the partner pulls, so the first thing to be learned is that everything is unlike everything. With $-10$ the strangers are nearly silent, and the partner's pull is all there is. At 32,768 pairs, a batch of the paper's size, pull and push are of the same order: 1.00 and 1.488<!-- shown: 1.00 1.488 -->.
+
+</details>
+
+Section 6's towers were trained with all three, for the same 300 steps on the same batches of 64.
+
+**Predict.** The softmax let more than half of the strips find their captions. And the sigmoid, with a bias of 0 and of $-10$ at the start?
+"""
+
+# %% guess={"name": "14.bias", "kind": "number", "asks": "With the sigmoid loss and a bias that begins at 0, how large a share of 200 unseen strips finds its own caption among 200 after 300 steps?", "low": 0.005, "high": 1, "log": true, "reads": {"record": "chapter_14_siglip", "where": {"loss": "sigmoid, bias 0"}, "value": "finds_caption"}}
+guess("14.bias")
+
+# %%
+print("                             first loss   a strip finds its caption   a caption its strip")
+for run in siglip_record["runs"]:
+    print(f"{run['loss']:18} seed {run['seed']} {run['first_loss']:15.2f}", end="")
+    print(f" {run['finds_caption']:27.2f} {run['finds_picture']:21.2f}", end="")
+    print(f"   bias {run['bias']:.2f} at the end" if "bias" in run else "")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With a bias of 0 about a third: 0.28 to 0.32<!-- shown: 0.28 0.32 -->. With $-10$ it is 0.47 to 0.56<!-- shown: 0.47 0.56 -->, hardly less than the 0.54 to 0.56 of the softmax<!-- shown: 0.54 0.56 -->. The bias does not get there by itself: from 0 it has come to $-0.10$ at most<!-- shown: -0.10 -->. With 64 pairs, then, the sigmoid gains nothing here. What it gains is memory and messages in large batches, and a probability for each pair by itself.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `siglip_loss`
+
+*Difficulty · importance · minutes*
+
+Write `siglip_loss(images, texts, log_scale, bias) -> loss`.
+
+- `images` and `texts` are `(N, d)`; row $i$ belongs to row $i$. First scale each row of both to length 1; none is all zeros.
+- `log_scale` and `bias` are () tensors. A logit is $e^{t}$ times the cosine, plus $b$; all four arguments get gradients.
+- The sum over **all** $N^2$ pairs of $-\log\sigma(z_{ij}\,\text{logit}_{ij})$, divided by $N$.
+- Logits up to $\pm 10^4$ give a finite loss.
+"""
+
+
+# %% exercise="siglip_loss"
+def siglip_loss(images, texts, log_scale, bias):
+    """Return how badly pairs are told from strangers, each pair by itself."""
+    ### BEGIN SOLUTION: Normalise the rows, make all logits, give each its label's sign, add -log σ.
+    cosines = F.normalize(images, dim=-1) @ F.normalize(texts, dim=-1).T
+    logits = log_scale.exp() * cosines + bias
+    labels = 2 * torch.eye(len(images), dtype=images.dtype) - 1
+    return -F.logsigmoid(labels * logits).sum() / len(images)
+    ### END SOLUTION
+
+
+# %%
+check("siglip_loss", siglip_loss)
+# hint("siglip_loss")
+
+# %% [markdown] tags=["further"]
+r"""
+## 8. What can be stored beforehand?
 
 "Vision-Language: CLIP, cross-modal attention", says text D, and 90 lines later: "CLIP: Contrastive learning with cross-attention".
 
@@ -960,9 +1087,38 @@ The middle one: a decoder like GPT, over two kinds of tokens. So the row "DALL-E
 |---|---|---|
 | dual encoder | CLIP | every vector of both sides; a query costs one encoder and dot products |
 | single stream | DALL-E 1 | what comes first, as a KV cache (chapter 10) |
+| single stream, image first | LLaVA, Qwen2-VL, PaliGemma, Gemma 3 | the same |
 | cross-attention | Flamingo, image captioning, latent diffusion, translation | keys and values of what is read, for each layer |
 
 **Fusion** is called *early* when tokens meet in the first layers and *late* when only vectors meet. Late fusion needs **aligned** spaces: that is what the contrastive loss makes.
+"""
+
+# %% [markdown]
+r"""
+The fourth row is how most open language models have read images since LLaVA (Liu et al., 2023). A ViT trained with CLIP's or SigLIP's loss turns the patches into vectors; a **projector** of one or two linear layers makes them as wide as the language model's stream; there they stand in front of the text, like words. Its layers do not change. In LLaVA and Qwen2-VL the mask stays causal; in PaliGemma and Gemma 3 the tokens of an image see one another both ways.
+
+**Predict.** What an image costs, then, is a number of tokens. LLaVA-1.5 reads 336 × 336 pixels in patches of 14. How many tokens? What if 2 × 2 patches are joined into one token, as in Qwen2-VL?
+"""
+
+# %%
+for name, pixels, patch, joined in (
+    ("LLaVA-1.5", 336, 14, 1), ("PaliGemma", 224, 14, 1), ("Qwen2-VL at 336", 336, 14, 2),
+    ("Gemma 3", 896, 14, 4),
+):  # fmt: skip
+    side = pixels // patch
+    print(f"{name:15} {side**2:5,} patches, {(side // joined) ** 2:3} tokens in the stream")
+vectors, words = torch.randn(1, 576, 1024), torch.randn(1, 20, 4096)  # from the ViT; embedded
+projector = nn.Sequential(nn.Linear(1024, 4096), nn.GELU(), nn.Linear(4096, 4096))
+stream = torch.cat([projector(vectors), words], dim=1)
+print(f"LLaVA-1.5's stream of an image and 20 words: {tuple(stream.shape)}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+576, and 144 if four are joined<!-- shown: 576 144 -->. Each is kept in every layer's cache like a word. That is why these models join or average neighbouring patches; Gemma 3 averages 4 × 4 of them, so that 4,096 patches become 256 tokens<!-- shown: 4,096 256 -->. Flamingo pays otherwise: its images take no place in the stream, but its cross-attention layers are new parameters (section 9).
+
+</details>
 """
 
 # %% [markdown]
@@ -984,7 +1140,7 @@ r"""
 
 # %% [markdown]
 r"""
-## 8. Images for a text-only model
+## 9. Images for a text-only model
 
 A text model exists, and was expensive to train. Can it learn to read images without being damaged? Flamingo (Alayrac et al., 2022) freezes it, and puts new layers between the old ones, each behind a **gate**:
 
@@ -1138,7 +1294,7 @@ Nobody outside can say: its architecture was not published. "Undisclosed" is the
 
 # %% [markdown] tags=["further"]
 r"""
-## 9. Which image may a word see?
+## 10. Which image may a word see?
 
 Flamingo's texts have several images in them: `<image> a four <image> a seven`. Each word reads **the last image before it**, and reaches the earlier ones through the text's own causal attention. Every image has the same number of tokens, whatever its size: a *resampler*, 64 learned queries that read the image's features (section 4's idea), stands before. Behind each gated attention comes a gated feed-forward layer. Both are left out here.
 
@@ -1186,7 +1342,7 @@ check("last_image_mask", last_image_mask)
 
 # %% [markdown] tags=["further"]
 r"""
-## 10. A layer that sees the whole image: non-local blocks
+## 11. A layer that sees the whole image: non-local blocks
 
 Before ViT, attention entered CNNs as one extra layer. A **non-local block** (Wang et al., 2018) adds to each place a weighted sum over *all* places:
 
@@ -1266,14 +1422,14 @@ Without the block 0.52 to 0.60<!-- shown: 0.519 0.602 -->, little better than a 
 
 The seed decides when: after 300 steps two seeds have learned it, while seed 0 is at 0.567<!-- shown: 0.567 --> and needs more.
 
-With $W_\text{out}$ at zero, the paper notes, the block can be put into a trained network without changing what it does at first. Section 8's gate at 0 is the same idea.
+With $W_\text{out}$ at zero, the paper notes, the block can be put into a trained network without changing what it does at first. Section 9's gate at 0 is the same idea.
 
 </details>
 """
 
 # %% [markdown] tags=["further"]
 r"""
-## 11. Cross-covariance attention on images
+## 12. Cross-covariance attention on images
 
 For images with many patches, XCiT (El-Nouby et al., 2021) swaps the two roles: *features* attend to features (chapter 08). Text D prints
 
@@ -1338,7 +1494,7 @@ for run in runs_of(digits_record, "ViT", "XCA"):
 
 # %% [markdown] tags=["further"]
 r"""
-## 12. What is a token, a position, a mask?
+## 13. What is a token, a position, a mask?
 
 | domain | token | position | mask |
 |---|---|---|---|
@@ -1459,16 +1615,16 @@ A rotation changes nothing, since distances do not change; another order moves t
 
 # %% [markdown] tags=["further"]
 r"""
-## 13. What published texts say, once more
+## 14. What published texts say, once more
 
 Six more, from texts D and E. Which of them hold?
 
 <details><summary>Answer</summary>
 
 - D, "Patch-based attention … Complexity: $O(N^2)$ where $N = HW/P^2$ (number of patches)": right for the patches; with the class token there are $N + 1$ tokens.
-- D, "Attention in CNNs … $f(x_i, x_j) = e^{\theta(x_i)^\top \phi(x_j)}$ (Gaussian)": *embedded* Gaussian (section 10).
-- D, of XCA: "Complexity depends on feature dimension $d$ not sequence length $n$": linear in $n$ (section 11).
-- E, "DALL-E, CLIP · Cross-modal attention · Text-to-image generation": CLIP generates nothing, DALL-E 1 is one stream (section 7).
+- D, "Attention in CNNs … $f(x_i, x_j) = e^{\theta(x_i)^\top \phi(x_j)}$ (Gaussian)": *embedded* Gaussian (section 11).
+- D, of XCA: "Complexity depends on feature dimension $d$ not sequence length $n$": linear in $n$ (section 12).
+- E, "DALL-E, CLIP · Cross-modal attention · Text-to-image generation": CLIP generates nothing, DALL-E 1 is one stream (section 8).
 - D, "Object Detection: DETR, attention-based detection" and "Image Generation: Cross-attention in diffusion models": right, both.
 - E, "Vision Transformer (ViT) · Image patches as tokens · Competitive with CNNs": with very many images, or DeiT's recipe (section 2).
 
@@ -1511,7 +1667,7 @@ At a probability of 0.9 or more 56% of the digits leave after layer 1, and accur
 r"""
 ## Yours: the chapter's experiments, with your functions
 
-The ViT's digits, the gallery and the captions once more, with the models trained above; object queries and matching on random numbers, and the dots in an untrained network. Every function that you have passed runs instead of the course's. Nothing passed yet? Then the course's own run.
+The ViT's digits, the gallery and the captions once more, with the models trained above; object queries and matching on random numbers, and the dots in an untrained network. Functions that you have passed run instead of the course's.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
@@ -1521,13 +1677,14 @@ parts = yours(
     "object_query_attention",
     "match_queries",
     "contrastive_loss",
+    "siglip_loss",
     "gated_cross_attention",
     "last_image_mask",
     "non_local_block",
 )
 torch.manual_seed(0)
 net, dotted = dots.DotNet(non_local=True), dots.draw_dots(8, torch.default_generator)[0]
-marks = torch.tensor([[False, True, False, False, True, False]])  # section 9's
+marks = torch.tensor([[False, True, False, False, True, False]])  # section 10's
 parts
 
 
@@ -1536,8 +1693,7 @@ parts
 def chapter(parts):
     """Classify digits, ask, match, compare, caption, look back, and compare dots."""
     W_e, b_e = vit.embed.weight.T, vit.embed.bias
-    learned = vit.class_token, vit.positions
-    x = parts.vit_tokens(digits.test_images, 2, W_e, b_e, *learned)
+    x = parts.vit_tokens(digits.test_images, 2, W_e, b_e, vit.class_token, vit.positions)
     for block in vit.blocks:
         x = block(x)
     named = vit.out(vit.norm(x)[:, 0]).argmax(dim=-1) == digits.test_labels
@@ -1557,6 +1713,7 @@ def chapter(parts):
         "read by queries": parts.object_query_attention(*asked[:4], *asked[4]).norm(),
         "cost of the matching": cost.gather(1, query.unsqueeze(1)).sum(),
         "loss of the towers": parts.contrastive_loss(*vectors, 0.07),
+        "sigmoid loss": parts.siglip_loss(*vectors, torch.tensor(2.3), torch.tensor(-10.0)),
         "captions": captions.caption_loss(writer_of, texts, pictures),
         "last image": parts.last_image_mask(marks, 3, 2).sum(dim=-1).tolist(),
         "scores of dots": net(dotted).norm(),
@@ -1581,8 +1738,8 @@ r"""
 
 # %% [markdown]
 r"""
-4. The contrastive loss is two cross-entropies over one table of cosines. A gated cross-attention layer begins as the identity: at the start it cannot spoil what it is added to.
-5. Two towers store every vector beforehand and compare by dot products; fusion can store what its encoders make, and runs what crosses once for every pair. A single stream is a language model over two kinds of tokens. In cross-attention, what is being written asks.
+4. The contrastive loss is two cross-entropies over one table of cosines; SigLIP's judges each pair alone. A gated cross-attention layer begins as the identity: at the start it cannot spoil what it is added to.
+5. Two towers store every vector beforehand and compare by dot products; fusion can store what its encoders make, and runs what crosses once for every pair. A single stream is a language model over two kinds of tokens: most that read images work so. In cross-attention, what is being written asks.
 6. A non-local block is attention without a scale, and with a residual. Elsewhere: ask what the token is, what the position is, and what the mask.
 """
 
@@ -1598,9 +1755,9 @@ progress(14)
 r"""
 ## Go further
 
-- Dosovitskiy et al. (2021): ViT. Touvron et al. (2021): DeiT, without the many images. El-Nouby et al. (2021): XCiT. Wang et al. (2018): non-local blocks.
+- Dosovitskiy et al. (2021): ViT. Touvron et al. (2021): DeiT. El-Nouby et al. (2021): XCiT. Wang et al. (2018): non-local blocks.
 - Carion et al. (2020): DETR. Cheng et al. (2021): MaskFormer, masks from queries.
-- Radford et al. (2021): CLIP. Ramesh et al. (2021): DALL-E. Li et al. (2021): ALBEF, two towers and fusion in one. Alayrac et al. (2022): Flamingo. Rombach et al. (2022): latent diffusion.
+- Radford et al. (2021): CLIP. Zhai et al. (2023): SigLIP. Ramesh et al. (2021): DALL-E. Li et al. (2021): ALBEF, two towers and fusion in one. Alayrac et al. (2022): Flamingo. Rombach et al. (2022): latent diffusion. Liu et al. (2023), Wang et al. (2024), Beyer et al. (2024), Gemma Team (2025): images as tokens.
 - Bertasius et al. (2021): video. Veličković et al. (2018): graphs. Zhao et al. (2021): point clouds. Ying et al. (2021): molecules. Nie et al. (2023): time series. Nagrani et al. (2021): sound and picture. Jumper et al. (2021): AlphaFold 2. Chen et al. (2021): Decision Transformer. Teerapittayanon et al. (2016): early exits.
 """
 
@@ -1652,6 +1809,20 @@ r"""
 <details><summary>More BibTeX</summary>
 
 ```bibtex
+@inproceedings{zhai2023siglip,
+  title = {Sigmoid Loss for Language Image Pre-Training}, author = {Zhai, Xiaohua and Mustafa, Basil and Kolesnikov, Alexander and Beyer, Lucas},
+  booktitle = {ICCV}, year = {2023}, url = {https://arxiv.org/abs/2303.15343}}
+@inproceedings{liu2023llava,
+  title = {Visual Instruction Tuning}, author = {Liu, Haotian and Li, Chunyuan and Wu, Qingyang and Lee, Yong Jae},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2023}, url = {https://arxiv.org/abs/2304.08485}}
+@misc{wang2024qwen2vl,
+  title = {{Qwen2-VL}: Enhancing Vision-Language Model's Perception of the World at Any Resolution}, author = {Wang, Peng and Bai, Shuai and Tan, Sinan and others},
+  year = {2024}, url = {https://arxiv.org/abs/2409.12191}}
+@misc{beyer2024paligemma,
+  title = {{PaliGemma}: A versatile 3B {VLM} for transfer}, author = {Beyer, Lucas and Steiner, Andreas and Pinto, Andr{\'e} Susano and others},
+  year = {2024}, url = {https://arxiv.org/abs/2407.07726}}
+@misc{gemma2025gemma3,
+  title = {Gemma 3 Technical Report}, author = {{Gemma Team}}, year = {2025}, url = {https://arxiv.org/abs/2503.19786}}
 @inproceedings{rombach2022latent,
   title = {High-Resolution Image Synthesis with Latent Diffusion Models},
   author = {Rombach, Robin and Blattmann, Andreas and Lorenz, Dominik and Esser, Patrick and Ommer, Bj{\"o}rn},

@@ -33,7 +33,7 @@ r"""
 2. show that the parallel, the recurrent and the chunkwise form are one function, and say which one to run when;
 3. say how many pairs a state holds, what else decides how many a trained layer recalls, and what a hybrid buys;
 4. route tokens to experts, and keep the experts busy (further);
-5. read a published stack layer by layer, and ask each claim for its measurement (further).
+5. read a published stack and its configuration layer by layer, and ask each claim for its measurement (further).
 
 *You need* chapter 03 for attention, 05 for heads, 08 for its recall task, 10 for the cache.
 
@@ -671,7 +671,7 @@ No: with a step of its own, each token would need a kernel of its own. That is w
 
 </details>
 
-What was built here is the scan. A Mamba layer has more around it: linear layers that make $\Delta$, $B$ and $C$ from the token, a convolution over four neighbours before, and a gate after the scan.
+What was built here is the scan. A Mamba layer has more around it: linear layers that make $\Delta$, $B$ and $C$ from the token, a convolution over four neighbours before, and a gate after the scan (section 11).
 """
 
 # %% [markdown]
@@ -680,7 +680,7 @@ r"""
 
 Chapter 08's task: pairs of key and value, then each key once more, and the model must name its value. Two layers of width 64, the same number of parameters for all, 1,000 steps on lists of 2 to 16 pairs. Parameters that a mixer saves go to its feed-forward layer.
 
-Three things to know before comparing with papers. Every layer first blends each token with the one before it, the *short convolution* of Arora et al. (2024): that is where a value meets its key. No model encodes positions. And nothing follows the heads: the published retention layer has a norm and a gate there, so what is judged here is its mixing alone.
+Three things to know before comparing with papers. Every layer first blends each token with the one before it, the *short convolution* of Arora et al. (2024): that is where a value meets its key. No model encodes positions. And nothing follows the heads: the published retention layer has a norm and a gate there, so what is judged here is its mixing alone. Section 11 adds both.
 """
 
 # %% [markdown]
@@ -1193,9 +1193,177 @@ The weights sum to 1, as attention's do. But they depend on the key alone, not o
 
 # %% [markdown] tags=["further"]
 r"""
-## 11. The field in 2026
+## 11. What stands around a state
 
-Four changes that published models have made, each with one measurement of ours. The measurements are small and nothing is trained: they show what a part *can* do, not what a model gains.
+Published stacks name a mixer that has not come up yet. **Mamba-2** (Dao and Gu, 2024) has heads, and of Mamba's matrix $A$ it keeps one number for each:
+
+$$S \leftarrow e^{\Delta_t A}\, S + B_t\,(\Delta_t x_t)^\top, \qquad \text{out}_t = S^\top C_t$$
+
+$A < 0$ is the head's number, and $\Delta_t > 0$ the token's step.
+
+**Predict.** Call $B$ the key, $C$ the query and $\Delta x$ the value. Which row of section 1's table is this?
+"""
+
+# %%
+draw = normal(12)
+x, B, C = draw(1, 40, 6), draw(1, 40, 4), draw(1, 40, 4)
+step, rate = F.softplus(draw(1, 40, 1)), -1.5 * torch.ones(6, 4).double()
+scan = attention.selective_scan(x, step.expand(1, 40, 6), rate, B, C, torch.zeros(6).double())
+fade = (-1.5 * step).exp().expand(1, 40, 4)  # the same for all four channels of the key
+head = [part[:, None] for part in (C, B, step * x, fade)]
+gated = attention.gated_linear_attention(*head)[:, 0]
+print("a head of Mamba-2, as a scan and as gated linear attention:", apart(gated, scan))
+even = torch.full((1, 40, 1), 0.2).double()  # all steps alike
+scan = attention.selective_scan(x, even.expand(1, 40, 6), rate, B, C, torch.zeros(6).double())
+head = [part[:, None] for part in (2 * C, B, even * x)]
+retained = attention.retention_parallel(*head, (-1.5 * even[0, 0]).exp())[:, 0]
+print("the same with equal steps, and as retention:", apart(retained, scan))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Gated linear attention, whose gate is one number per head instead of one per channel of the key. Where all steps are alike, it is retention (whose factor $1/\sqrt{d_k} = \frac12$ is undone in the cell).
+
+Mamba gives each of its $d \cdot n$ numbers a fade of its own, and has to scan. With one fade per head, a chunk is a table of $T \times T$ fades and matrix products, as in section 3. Dao and Gu therefore afford larger states: Granite 4-H has 128 rows per head, Mamba 16 numbers per channel.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+Three parts stand around nearly every published state:
+
+- a **short convolution**, $\tilde x_t = \sum_{j=0}^{3} w_j \circ x_{t-j}$, over queries, keys and values, then SiLU. In LFM2 it is a layer's only mixing.
+- a **norm** of each head's output: RMSNorm, as nothing else sets its size;
+- an **output gate**: $\mathrm{norm}(\text{out}) \circ \mathrm{SiLU}(x W_g)$.
+
+Section 6 had a convolution of width 2, the blend with the token before, and neither of the others. Recorded: the gated delta rule with 4 heads, each part alone, equal parameters, 1,000 steps, two seeds.
+
+**Predict.** Without any neighbour, what does it recall of 4 pairs? Do norm and gate help here?
+"""
+
+# %% guess={"name": "17.neighbour", "kind": "number", "asks": "What share of 4 pairs does the gated delta rule recall after 1,000 steps, if no layer blends a token with the one before?", "low": 0, "high": 1, "reads": "no neighbour, 4 pairs: {}"}
+guess("17.neighbour")
+
+# %%
+parts_record = measure.read_record("chapter_17_parts")["runs"]
+found = {"gated delta, as in section 6": rows("chapter_17_recall")["gated delta, 4 heads"]}
+found["raw retention, as in section 6"] = rows("chapter_17_recall")["retention, 4 heads, raw"]
+for run in parts_record:
+    name = run["model"] + (", 3,000 steps" if run["steps"] == 3000 else "")
+    values = torch.tensor([list(run["recalled"].values())])
+    found[name] = torch.cat((found[name], values)) if name in found else values
+print(f"{'mean of the seeds, pairs':44}    4    16    64  seeds at 16")
+for name in sorted(found):
+    four, sixteen, _, most = found[name].mean(0)
+    low, high = found[name][:, 1].aminmax()
+    print(f"{name:44} {four:.2f}  {sixteen:.2f}  {most:.2f}  {low:.2f}–{high:.2f}")
+print(f"no neighbour, 4 pairs: {found['gated delta, no neighbour'][:, 0].mean():.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+0.27 of 4 pairs<!-- shown: 0.27 -->: a guess. Key and value are two tokens; without a convolution they never meet. Width 4 does as well as width 2: 0.96 and 0.94 of 16<!-- shown: 0.96 0.94 -->.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 12. From a configuration to its cache
+
+What a model keeps of each token can be read from its `config.json`, and so can how far each layer sees. Five families, with what they mean by a field that is left out:
+
+| `model_type` | width of a head | `layer_types` |
+|---|---|---|
+| `llama` | `hidden_size` / `num_attention_heads` | all full, whatever `sliding_window` says |
+| `qwen3` | 128 | all full; if `use_sliding_window` is true, the layers from number `max_window_layers` on (28) have the window |
+| `gemma3_text` | 256 | the last of every `sliding_window_pattern` (6) is full, the others have the window |
+| `gpt_oss` | 64 | window, full, window, full, … |
+| `deepseek_v3` | latent attention | all full |
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `cache_plan`
+
+*Difficulty · importance · minutes*
+
+Write `cache_plan(config, bytes_per_element=2) -> (bytes_per_token, reach)`.
+
+- `config` is a dict as in `config.json`, of one of the five families; leave it unchanged. A field left out or null has its family's default. Layers are counted from 0.
+- `reach` is a list: for each layer the number of tokens that a query sees, its own among them (`sliding_window`), or `None` for every earlier token.
+- `bytes_per_token`: by how much the cache of one sequence grows with *one more* token of a text longer than all windows.
+- A layer keeps a key and a value of `head_dim` numbers for each of `num_key_value_heads` (left out: as many as query heads); DeepSeek V3 keeps `kv_lora_rank` + `qk_rope_head_dim` numbers.
+"""
+
+
+# %% exercise="cache_plan"
+def cache_plan(config, bytes_per_element=2):
+    """Return the bytes by which the cache grows per token, and how many tokens each layer sees."""
+    ### BEGIN SOLUTION: What does a layer keep of a token? Which layers have a window? Multiply.
+    family, heads = config["model_type"], config["num_attention_heads"]
+    own = {"qwen3": 128, "gemma3_text": 256, "gpt_oss": 64}
+    width = config.get("head_dim") or own.get(family, config["hidden_size"] // heads)
+    kept = 2 * (config.get("num_key_value_heads") or heads) * width
+    if family == "deepseek_v3":
+        kept = config["kv_lora_rank"] + config["qk_rope_head_dim"]
+    layers, kinds = range(config["num_hidden_layers"]), config.get("layer_types")
+    near = [False for _ in layers]
+    if kinds:
+        near = [kind == "sliding_attention" for kind in kinds]
+    elif family == "gemma3_text":
+        near = [(n + 1) % config.get("sliding_window_pattern", 6) > 0 for n in layers]
+    elif family == "gpt_oss":
+        near = [n % 2 == 0 for n in layers]
+    elif family == "qwen3" and config.get("use_sliding_window"):
+        near = [n >= config.get("max_window_layers", 28) for n in layers]
+    reach = [config["sliding_window"] if one else None for one in near]
+    return near.count(False) * kept * bytes_per_element, reach
+    ### END SOLUTION
+
+
+# %%
+check("cache_plan", cache_plan)
+# hint("cache_plan")
+
+# %% [markdown]
+r"""
+**Predict.** gpt-oss-20b has 24 layers, 8 heads of keys and values of width 64, and a window of 128 in every other layer. By how many bytes does its cache grow per token, at 2 bytes per number? And DeepSeek V3's, with 61 layers that keep 512 + 64 numbers?
+"""
+
+# %% guess={"name": "17.plan", "kind": "number", "asks": "gpt-oss-20b: 24 layers, 8 heads of keys and values of width 64, a window of 128 in every other layer, 2 bytes per number. By how many bytes does its cache grow with each token of a long text?", "low": 1000, "high": 1000000, "log": true, "unit": "bytes", "reads": "gpt-oss-20b: {} bytes"}
+guess("17.plan")
+
+# %%
+sizes = ("model_type", "num_hidden_layers", "hidden_size", "num_attention_heads")
+files = {
+    "gpt-oss-20b": dict(zip(sizes, ("gpt_oss", 24, 2880, 64), strict=True))
+    | {"num_key_value_heads": 8, "sliding_window": 128},
+    "DeepSeek V3": dict(zip(sizes, ("deepseek_v3", 61, 7168, 128), strict=True))
+    | {"kv_lora_rank": 512, "qk_rope_head_dim": 64},
+    "the first Llama, 7B": dict(zip(sizes, ("llama", 32, 4096, 32), strict=True)),
+}
+for name, config in files.items():
+    grows, reach = measure.cache_plan(config)
+    print(f"{name}: {grows:,} bytes for each token; the first layers see {reach[:2]}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+gpt-oss: 12 full layers keep $2 \cdot 8 \cdot 64$ numbers, 24,576 bytes<!-- shown: 24,576 -->; the other 12 hold 128 tokens and grow no more. DeepSeek V3: 70,272<!-- shown: 70,272 --> in 61 layers, all of them full. The first Llama, with a key and a value for every query head, 524,288<!-- shown: 524,288 -->. The page *Reading a model's configuration* goes through one file from its first line to its last.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 13. The field in 2026
+
+Three changes that published models have made, each with its formula and one measurement of ours; then what their stacks look like. The measurements are small and nothing is trained: they show what a part *can* do, not what a model gains.
 
 **An output gate** (Qiu et al., 2025): $\text{out} \circ \sigma(x W_g)$. Attention weights sum to 1, so a head must always say something. A gate lets it be silent; the price is one more $d \times d$ matrix in each layer.
 
@@ -1255,8 +1423,11 @@ r"""
 It grows, from 0.14 with one softmax to 0.21 with $\lambda = 0.8$<!-- shown: 0.14 0.21 -->: half as much again. Here, by construction, the second query knows the distraction and not the key. That training finds such pairs is the paper's claim; this cell does not measure it.
 
 </details>
+"""
 
-**Learned block selection** (Lu et al., 2025; as one of three branches in Yuan et al., 2025): keys in blocks, one summary for each, and a query reads only the blocks whose summaries match it best. The cost per query falls from $n$ keys to $n/b$ summaries and $k\,b$ keys.
+# %% [markdown]
+r"""
+**Learned block selection** (Lu et al., 2025; as one of three branches in Yuan et al., 2025): keys in blocks, one summary for each, and a query reads only the $k$ blocks $j$ with the largest $q \cdot \bar k_j$, where $\bar k_j$ is the mean of the block's keys. The cost per query falls from $n$ keys to $n/b$ summaries and $k\,b$ keys.
 
 **Predict.** 1,024 tokens in blocks of 32; the query is a noisy copy of one key. How often is its block among the four that are read?
 """
@@ -1281,29 +1452,84 @@ In 48 of 100 cases if the keys of a block have nothing in common: a mean of 32 r
 
 </details>
 
-**Hybrids with the gated delta rule**: section 6 measured one. What do published stacks look like?
+**Stacks.** What do published models put on top of each other? Read from configurations; the words are explained below.
 """
 
 # %%
-stacks = measure.read_record("chapter_17_stacks")["runs"]
-for one in stacks:
-    kinds = ", ".join(f"{count} {kind}" for kind, count in one["counts"].items())
-    print(f"{one['model']:20}{one['layers']:3} layers: {kinds}")
+stacks = measure.read_record("chapter_17_stacks")
+for one in stacks["runs"]:
+    kinds = "; ".join(f"{count} {kind}" for kind, count in one["counts"].items())
+    print(f"{one['model']:25}{one['layers']:3} layers: {kinds}")
+print("read on", stacks["date"], "from transformers", stacks["versions"]["transformers"])
 
 # %% [markdown]
 r"""
-The table is read from configurations: the defaults of `transformers` 5.23, and for MiniMax-Text-01, Nemotron-H and Bamba from their own files; the record says which. A default can differ from a released model; its layers were not compared. Two are missing. Kimi Linear is documented as three layers of a gated delta rule, with a gate for each channel, to one of latent attention; its list of layers was not looked up. Samba alternates Mamba and windows; no configuration of it was found.
-
-What has no measurement here: whether any of these stacks is better than another. That needs models of equal size, data and budget.
+- **latent**: section 3 of chapter 08. **chosen**: a small scorer picks tokens or blocks.
+- **gated full**: softmax attention with the output gate of this section.
+- **lightning attention**: linear attention with a constant fade per head: retention. **gate per channel**: the delta rule with the fade of gated linear attention.
+- **RG-LRU**: one number per channel, with a gated fade (De et al., 2024).
+- **128 tokens in one**: each stretch of tokens is pooled into one entry; a window keeps the newest as they are.
+- **no positions**: these layers rotate nothing. They see order through the mask, and through the layers between.
 """
 
 # %% [markdown]
 r"""
-**Check yourself.** Which of these stacks has no layer that can read every earlier token?
+A row is what the class of `transformers` says by default, or a model's own file; the record has the source of each. A default can differ from a released model, whose layers were not compared.
+"""
+
+# %% [markdown]
+r"""
+What each stack keeps, in numbers: a full layer $2H_{kv}d$ per token; a latent one $r + d_\text{rope}$; a scorer its key; a window $2H_{kv}d\,w$ at any length; a delta state $H d_k d_v$, a Mamba-2 head $n\,d$, and each the inputs of its convolution. All at 2 bytes, though libraries keep states in 4.
+
+**Predict.** Which of these keeps the least of a text of 131,072 tokens: LFM2 with 6 full layers of 16, Granite 4-H with 4 of 40, Kimi Linear with 6 latent ones of 27, DeepSeek-V4, which pools?
+"""
+
+# %% guess={"name": "17.keeps", "kind": "choice", "asks": "Which of these stacks keeps the fewest bytes of a text of 131,072 tokens?", "take": "smallest", "options": {"LFM2 1.2B: 6 full layers of 16": "LFM2 1.2B {_} {_} {}", "Granite 4-H Micro: 4 of 40": "Granite 4-H Micro {_} {_} {}", "Kimi Linear: 6 latent ones of 27": "Kimi Linear (default) {_} {_} {}", "DeepSeek-V4: 43 layers that pool": "DeepSeek-V4 (default) {_} {_} {}"}}
+guess("17.keeps")
+
+# %%
+print(f"{'':25} {'KiB per token':>14} {'MiB fixed':>10} {'GiB of 131,072':>15}  experts")
+for one in stacks["runs"]:
+    grows, fixed = one["bytes_per_token"], one["bytes_fixed"]
+    whole = (grows * 131_072 + fixed) / 2**30
+    row = f"{one['model']:25} {grows / 1024:14.1f} {fixed / 2**20:10.1f} {whole:15.2f}"
+    print(f"{row}  {one['experts']}".rstrip())
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+DeepSeek-V4, 0.81 GiB; Kimi Linear 0.87, Granite 1.04, LFM2 1.50<!-- shown 4: 0.81 0.87 1.04 1.50 -->: a large model with pooling keeps less than a small one with six plain layers. The range is wide: MiniMax-M2's 62 full layers keep 31 GiB<!-- shown: 31.00 -->. What is *kept* is not what is *read*: DeepSeek-V3.2 keeps more than V3, since its scorer has keys of its own (83.9 KiB per token, 68.6 without<!-- shown: 83.9 68.6 -->), but reads 2,048 tokens instead of all.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**One developer went back.** MiniMax-Text-01 (2025) had seven lightning layers to one of softmax. MiniMax-M2 has 62 layers of full attention: six times as much per token, 248 KiB instead of 40<!-- shown: 248.0 40.0 -->. M3 chooses blocks in 57 of 60 layers.
+
+Its developers name as reasons: weaknesses in long chains of reasoning that the usual benchmarks had not shown, states that suffer in low precision, and prefix caching, for which a state would have to be stored at every place where a text may be continued. That is reported here from Raschka's (2026) summary of the M2 report and other summaries; neither the report nor its measurements were checked.
+"""
+
+# %% [markdown]
+r"""
+**Is there a fair comparison?** None of ours: that needs models of equal size, data and budget. Wang, Zhu et al. (2025) trained 72 such models: 340 million parameters on 20 billion tokens and 1.3 billion on 100 billion, six linear mixers, five ratios. By their abstract (the runs were not repeated here):
+
+- the loss on text hardly depends on the ratio;
+- recall improves with more full layers, above all below three linear ones to one full;
+- the best mixer alone is not always the best one in a hybrid;
+- they recommend HGRN-2 or the gated delta rule, at three to six linear layers for each full one.
+
+Section 6 agrees with the second as far as it goes: one full layer of two restored everything.
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** Which of these stacks has no layer that can read every earlier token by itself?
 
 <details><summary>Answer</summary>
 
-RecurrentGemma: windows of 2,048 and a recurrence. All others keep layers that can read every earlier token, from 3 layers of 32 (or 4 of 52, feed-forward layers counted) to every one.
+RecurrentGemma, with windows of 2,048 and a recurrence, and DeepSeek-V4, which reads older tokens only in pooled entries of 4 or 128. All others keep layers that can reach every earlier token, from 4 of 52 (feed-forward layers counted) to every one. In DeepSeek-V3.2 and MiniMax-M3 a scorer decides which of them a query reads.
 
 </details>
 """
@@ -1335,7 +1561,7 @@ But the cache holds all 64 pairs, and this model still names only four in ten. S
 
 # %% [markdown] tags=["further"]
 r"""
-## 12. Experts of attention, and search
+## 14. Experts of attention, and search
 
 Experts need not be feed-forward layers. Zhang et al. (2022) take **heads** as experts: keys and values are shared, each head has its own query and output matrix, and a router chooses $k$ heads for each token. Applied row by row, a head is a function, so `mix_experts` works unchanged.
 
@@ -1451,6 +1677,7 @@ parts = yours(
     "mix_experts",
     "load_balance_loss",
     "wkv_step",
+    "cache_plan",
 )
 parts
 
@@ -1480,6 +1707,7 @@ def chapter(parts):
         "scanned": parts.selective_scan(*scan, draw(1, 9, 2), draw(3))[0, -1],
         "mixed": parts.mix_experts(x, experts, index, gates)[0, :3],
         "balance": parts.load_balance_loss(logits, index),
+        "gpt-oss grows by": parts.cache_plan(files["gpt-oss-20b"])[0],
     }
 
 
@@ -1502,7 +1730,7 @@ r"""
 # %% [markdown]
 r"""
 4. A mixture is sparse only if the gates are. Without a balance loss some experts of a top-1 router stay idle; with too much of it the task suffers.
-5. A published stack is a list of layers: count them. A claim without task, size and budget cannot be checked.
+5. A published stack is a list of layers: count them, and what each keeps. Growth per token is decided by the full layers alone. A claim without task, size and budget cannot be checked.
 """
 
 # %% tags=["remove-cell"]
@@ -1520,9 +1748,14 @@ r"""
 - Sun et al. (2023): retention. Yang et al. (2024): gated linear attention. Schlag et al. (2021), Yang, Wang, Zhang et al. (2024), Yang et al. (2025): the delta rule, its chunks, and its gate. [flash-linear-attention](https://github.com/fla-org/flash-linear-attention): GPU kernels for most of them.
 - Gu et al. (2022): S4. Gu and Dao (2023): Mamba. Peng et al. (2023): RWKV.
 - Arora et al. (2024): recall as a test of states.
+"""
+
+# %% [markdown]
+r"""
 - Shazeer et al. (2017), Fedus et al. (2022), Du et al. (2022), Jiang et al. (2024): experts. Zhang et al. (2022): experts of attention.
 - Qiu et al. (2025), Ye et al. (2024), Lu et al. (2025), Yuan et al. (2025): gates, differences, selection.
-- De et al. (2024), Lieber et al. (2024), Kimi Team (2025): hybrids.
+- Dao and Gu (2024): Mamba-2, and states as attention.
+- De et al. (2024), Lieber et al. (2024), MiniMax (2025), Kimi Team (2025): hybrids. Wang, Zhu et al. (2025): hybrids compared. Raschka (2026): why MiniMax went back.
 - Wang et al. (2020), Sukhbaatar et al. (2019), Bengio et al. (2013), Graves (2016), Raposo et al. (2024): what is searched or adapted.
 """
 
@@ -1608,6 +1841,19 @@ r"""
 @misc{lieber2024jamba,
   title = {Jamba: A Hybrid Transformer-Mamba Language Model}, author = {Lieber, Opher and Lenz, Barak and Bata, Hofit and others},
   year = {2024}, url = {https://arxiv.org/abs/2403.19887}}
+@inproceedings{dao2024transformers,
+  title = {Transformers are {SSM}s: Generalized Models and Efficient Algorithms Through Structured State Space Duality},
+  author = {Dao, Tri and Gu, Albert},
+  booktitle = {ICML}, year = {2024}, url = {https://arxiv.org/abs/2405.21060}}
+@misc{minimax2025minimax01,
+  title = {{MiniMax-01}: Scaling Foundation Models with Lightning Attention}, author = {{MiniMax}},
+  year = {2025}, url = {https://arxiv.org/abs/2501.08313}}
+@misc{wang2025systematic,
+  title = {A Systematic Analysis of Hybrid Linear Attention}, author = {Wang, Dustin and Zhu, Rui-Jie and Abreu, Steven and others},
+  year = {2025}, url = {https://arxiv.org/abs/2507.06457}}
+@misc{raschka2026minimax,
+  title = {{MiniMax} {M2} Technical Report}, author = {Raschka, Sebastian},
+  year = {2026}, url = {https://sebastianraschka.com/blog/2026/minimax-m2-technical-report.html}}
 @misc{kimi2025linear,
   title = {Kimi Linear: An Expressive, Efficient Attention Architecture}, author = {{Kimi Team}},
   year = {2025}, url = {https://arxiv.org/abs/2510.26692}}

@@ -29,7 +29,7 @@ def commands(name: str) -> list[list[str]]:
         ["-m", "benchmarks.services.verdicts", "--names", name],
         ["-m", "pytest", "-q", "-p", "no:nbval", "-m", "not exhaustive and not benchmark",
          *tests, "-k", f"{name} or records_of_make_bench"],
-        ["-m", "tools.mutation.run", name],
+        ["-m", "tools.mutation.run", name, "--json", "book/unlisted.json"],
         ["-m", "tools.build_notebooks", f"{exercise.chapter:02d}"],
     ]  # fmt: skip
 

@@ -16,7 +16,7 @@ import re
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from course_utils.environment import ROOT
 from tools.notebooks.files import sources_by_number
@@ -53,7 +53,7 @@ EXERCISE = exercise(
         case("other sizes", {others}),
         case("float32", {sizes}, dtype="float32"),
     ),
-    mistakes=(),
+    mistakes=(),  # mistake("its name", "what is wrong, and a question", "its line")
     hints=(
         "TODO: a nudge.",
     ),
@@ -67,6 +67,7 @@ r{quotes}
 
 TODO: the task of `{signature}`.
 {quotes}
+
 
 # %% exercise="{name}"
 def {signature}:
@@ -107,15 +108,24 @@ def written(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def sizes(function: Callable[..., Any], least: int) -> str:
-    """Return a size for each axis that the annotations name, all different, from `least` up."""
+    """Return what a case must say: a size for each axis, all different, and other arguments."""
     shapes = [
         kind.dim_str
         for one in inspect.signature(function, eval_str=True).parameters.values()
-        for kind in (one.annotation, *getattr(one.annotation, "__args__", ()))
+        for kind in (one.annotation, *get_args(one.annotation))
         if hasattr(kind, "dim_str")
     ]
     axes = dict.fromkeys(re.findall(r"(?<![\w*])[A-Za-z]\w*", " ".join(shapes)))
-    return ", ".join(f"{axis}={size}" for size, axis in enumerate(axes, least)) or "TODO=2"
+    others = [
+        f'{name}="TODO"'
+        for name, one in inspect.signature(function, eval_str=True).parameters.items()
+        if one.default is one.empty and not _is_tensor(one.annotation)
+    ]
+    return ", ".join([*(f"{axis}={size}" for size, axis in enumerate(axes, least)), *others])
+
+
+def _is_tensor(annotation: Any) -> bool:
+    return any(hasattr(kind, "dim_str") for kind in (annotation, *get_args(annotation)))
 
 
 def texts(name: str, chapter: str) -> dict[Path, str]:
@@ -129,7 +139,7 @@ def texts(name: str, chapter: str) -> dict[Path, str]:
     folders = [*(ROOT / "course_utils" / "exercises").glob(f"ch{chapter}_*")]
     source = sources_by_number(ROOT).get(chapter)
     if not folders or source is None:
-        raise LookupError(f"there is no chapter {chapter!r}; write two digits, such as 08")
+        raise LookupError(f"there is no chapter {chapter}")
     file = folders[0] / f"{name}.py"
     if file.exists():
         raise FileExistsError(f"{file.relative_to(ROOT)} exists")
@@ -152,10 +162,10 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("name", help="a public function of the package")
-    parser.add_argument("chapter", help="two digits")
+    parser.add_argument("chapter", help="its number")
     options = parser.parse_args()
     try:
-        made = texts(options.name, options.chapter)
+        made = texts(options.name, options.chapter.zfill(2))
     except (LookupError, FileExistsError) as error:
         parser.error(str(error.args[0]))
     for path, text in made.items():

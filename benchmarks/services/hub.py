@@ -2,10 +2,13 @@
 
 Each is a Jupyter client that logs in by the form and runs cells on the websocket. When all servers
 are up, all open the notebook at once. One of each learner's six answers is a loop that never ends;
-the others are right, or a listed mistake. Every verdict is held against what it must be.
+the others are right, or a listed mistake. Every verdict is held against what it must be. Whoever
+does not come to the end is lost, and the reason is kept.
 
-    python -m benchmarks.services.hub                 all; the record is written
-    python -m benchmarks.services.hub --accounts 3    fewer, only printed
+    python -m benchmarks.services.hub                       all; the record is written
+    python -m benchmarks.services.hub --times 5             five classes, one after the other
+    python -m benchmarks.services.hub --times 6 --busy 2    beside two busy processes the last time
+    python -m benchmarks.services.hub --accounts 3          fewer, only printed
 """
 
 import json
@@ -19,8 +22,9 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,7 +36,7 @@ from benchmarks.services.memory import held, watched
 from course_utils.environment import ROOT, read_pins
 from course_utils.exercises import find
 from tools.grade_demo import answers_of
-from tools.hub_client import Account, Kernel
+from tools.hub_client import Account, HubError, Kernel
 
 CHAPTER = "03_scaled_dot_product"
 NOTEBOOK = f"{CHAPTER}/{CHAPTER}.ipynb"
@@ -55,6 +59,27 @@ class Seen:
     verdicts: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     wrong: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    finished: int = 0
+
+
+def kept(seen: Seen, act: Callable[..., None], *given: Any) -> None:
+    """Act for one learner; where the hub does not answer, the learner is lost, with the reason."""
+    try:
+        act(*given, seen)
+    except HubError as error:
+        seen.lost.append(str(error))
+
+
+@contextmanager
+def beside(busy: int) -> Iterator[None]:
+    """Keep some processors busy meanwhile."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
 
 
 def enter(account: Account, seen: Seen) -> None:
@@ -84,7 +109,8 @@ def learn(account: Account, number: int, cells: int, seen: Seen) -> None:
         cell["source"] = answers.get(cell["metadata"].get("exercise"), cell["source"])
     account.save(NOTEBOOK, notebook)
     if account.assignment("submit", CHAPTER)[-1]["status"] != "submitted":
-        seen.lost.append(f"{account.name}: not submitted")
+        raise HubError(f"{account.name}: not submitted")
+    seen.finished += 1
 
 
 def check_all(kernel: Kernel, number: int, seen: Seen) -> None:
@@ -178,8 +204,10 @@ def measure(folder: Path, learners: int, cells: int) -> tuple[list[Row], Seen]:
 
         start = time.monotonic()
         with watched(in_use) as most, ThreadPoolExecutor(learners) as pool:
-            list(pool.map(lambda one: enter(one, seen), class_))
-            list(pool.map(lambda pair: learn(pair[1], pair[0], cells, seen), enumerate(class_)))
+            list(pool.map(lambda one: kept(seen, enter, one), class_))
+            up = time.monotonic() - start
+            each = enumerate(class_)
+            list(pool.map(lambda pair: kept(seen, learn, pair[1], pair[0], cells), each))
         minutes = (time.monotonic() - start) / 60
         used, peak = memory(folder), max(most)
         inbound = list((folder / "exchange" / "attention" / "inbound").iterdir())
@@ -193,14 +221,15 @@ def measure(folder: Path, learners: int, cells: int) -> tuple[list[Row], Seen]:
         demo.send_signal(signal.SIGTERM)
         demo.communicate()
     mib = 2**20
-    each = [used[name] for name in names]
+    held_by = [used[name] for name in names]
     every = [value for times in seen.verdicts.values() for value in times]
     rows: list[Row] = [
-        {"what": "server of a learner, MiB", "median": _median(e["server"] / mib for e in each)},
-        {"what": "kernel of a learner, MiB", "median": _median(e["kernel"] / mib for e in each)},
+        {"what": "server of a learner, MiB", "median": _median(e["server"] / mib for e in held_by)},
+        {"what": "kernel of a learner, MiB", "median": _median(e["kernel"] / mib for e in held_by)},
         {"what": "kernel after the whole chapter, alone, MiB", "median": round(whole / mib)},
         {"what": "hub and proxy, MiB", "median": round(used["hub"]["all"] / mib)},
         {"what": "all together at most, GiB", "median": round(peak / 2**30, 1)},
+        {"what": "all servers up, s", "median": round(up)},
         {"what": "all of it, minutes", "median": round(minutes, 1)},
         _row("log-in and server, s", seen.server),
         _row("notebook opened until its first cell is done, s", seen.first),
@@ -227,15 +256,29 @@ def _row(what: str, times: list[float]) -> Row:
 
 def main() -> int:
     """Run from the command line; the exit status is 1 where a verdict was wrong or work lost."""
-    script = Script(__file__, __doc__, accounts=30, cells=1000)
+    script = Script(__file__, __doc__, accounts=30, cells=1000, times=1, busy=0)
     given = script.options
-    load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory(prefix="hub-bench-", ignore_cleanup_errors=True) as made:
-        rows, seen = measure(Path(made).resolve(), given.accounts, given.cells)
-    for row in rows:
-        print(row)
-    checks = sum(map(len, seen.verdicts.values()))
-    print(f"{checks} verdicts, wrong: {seen.wrong}; lost: {seen.lost}; load before: {load:.1f}")
+    classes, load = [], os.getloadavg()[0]
+    for time_ in range(given.times):
+        busy = given.busy if time_ == given.times - 1 else 0
+        with (
+            tempfile.TemporaryDirectory(prefix="hub-bench-", ignore_cleanup_errors=True) as made,
+            beside(busy),
+        ):
+            rows, seen = measure(Path(made).resolve(), given.accounts, given.cells)
+        classes.append(
+            {
+                "busy_processes": busy,
+                "finished": seen.finished,
+                "verdicts": sum(map(len, seen.verdicts.values())),
+                "wrong": len(seen.wrong),
+                "lost": len(seen.lost),
+                "rows": rows,
+            }
+        )
+        for row in (*rows, *seen.wrong, *seen.lost, {**classes[-1], "rows": len(rows)}):
+            print(row, flush=True)
+    first = classes[0]
     if given.accounts >= 30:
         script.record(
             what="thirty accounts of a hub on one machine, all at once",
@@ -243,12 +286,13 @@ def main() -> int:
             machine=f"{os.cpu_count()} processors, 1 thread a kernel",
             settings={
                 "accounts": given.accounts, "chapter": CHAPTER, "code_cells_run": given.cells,
-                "verdicts": checks, "wrong_verdicts": len(seen.wrong), "lost": len(seen.lost),
-                "load_before": round(load, 1),
+                "verdicts": first["verdicts"], "wrong_verdicts": first["wrong"],
+                "lost": first["lost"], "load_before": round(load, 1),
             },
-            runs=rows,
+            runs=first["rows"],
+            classes=classes,
         )  # fmt: skip
-    return int(bool(seen.wrong or seen.lost))
+    return int(any(one["wrong"] or one["lost"] for one in classes))
 
 
 if __name__ == "__main__":

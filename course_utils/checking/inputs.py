@@ -55,8 +55,9 @@ def drawn(reference: Callable[..., Any], name: str, wanted: Mapping[str, Any]) -
         kind = next((part for part in parts if hasattr(part, "dim_str")), None)
         if kind is None:
             raise ValueError(f"the case {name!r} must say what {called} is")
-        boolean = "bool" in kind.dtypes
-        if not boolean and "float64" not in kind.dtypes:
+        taken = kind.dtypes if isinstance(kind.dtypes, list | tuple) else ("float64",)  # any
+        boolean = "bool" in taken
+        if not boolean and "float64" not in taken:
             raise ValueError(f"the case {name!r} must say what {called} is")
         shape = tuple(_axes(kind.dim_str))
         if boolean:

@@ -40,7 +40,7 @@ class Panel:
 
         self.dialogue, self._stop, self._thread = dialogue, Event(), Thread()
         self.shown = widgets.HTML()
-        self.line = widgets.Text(placeholder="Ask something, then Enter", layout={"width": "100%"})
+        self.line = widgets.Text(placeholder="Ask something, then Enter", layout={"width": "auto"})
         self.line.continuous_update = False
         self.line.observe(lambda change: self.send(), "value")
         buttons = [

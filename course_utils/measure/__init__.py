@@ -3,6 +3,7 @@
 from course_utils.measure.accuracy import exact_match
 from course_utils.measure.additive_flops import additive_flops
 from course_utils.measure.attention_flops import attention_flops
+from course_utils.measure.cache_plan import cache_plan
 from course_utils.measure.cost import count_flops, largest_tensor
 from course_utils.measure.fit import PowerLaw, fit_exponent, fit_power_law
 from course_utils.measure.kv_cache import cache_fits, kv_cache_bytes

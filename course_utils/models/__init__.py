@@ -79,6 +79,7 @@ from course_utils.models.transformer.single_stream import OneStream, stream_mask
 from course_utils.models.transformer.transformer import Transformer, transformer_masks
 from course_utils.models.vision.contrastive import contrastive_loss
 from course_utils.models.vision.matching import match_queries
+from course_utils.models.vision.siglip import siglip_loss
 from course_utils.models.vision.vit import VisionTransformer, patchify, vit_tokens
 
 __all__ = [

@@ -3,6 +3,7 @@
 from course_utils.positions.alibi import AlibiPositions, alibi_bias, alibi_slopes
 from course_utils.positions.deberta import DebertaPositions, disentangled_scores
 from course_utils.positions.equivariance import is_permutation_equivariant
+from course_utils.positions.indexer import choose_keys, index_scores
 from course_utils.positions.learned import LearnedPositions
 from course_utils.positions.llama3 import llama3_frequencies
 from course_utils.positions.longrope import longrope_frequencies, longrope_magnitude

@@ -1,10 +1,23 @@
 """The page of configurations knows what the loader knows; that of schemes says what code does."""
 
 import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import (
+    DeepseekV3Config,
+    Gemma2Config,
+    Gemma3TextConfig,
+    GptOssConfig,
+    LlamaConfig,
+    MistralConfig,
+    Qwen2Config,
+    Qwen3Config,
+)
+from transformers.models.gemma4.configuration_gemma4 import Gemma4TextConfig
 
 from book import configuration, schemes
 from course_utils.measure import kv_cache_bytes
@@ -60,7 +73,9 @@ def test_every_field_that_the_loader_knows_is_in_the_table() -> None:
     _llama(Watched(theirs.config.to_dict(), asked), dict(theirs.state_dict()))
     kinds = {"full_attention", "sliding_attention"}
     assert asked - kinds <= {*LISTED, *OLDER}
-    unread = {*LISTED} - asked - {*configuration.NOT_LOOKED_AT}
+    elsewhere = {name for name in LISTED if configuration.required(name) == configuration.ELSEWHERE}
+    assert not elsewhere & asked
+    unread = {*LISTED} - asked - {*configuration.NOT_LOOKED_AT} - elsewhere
     assert not unread
 
 
@@ -73,6 +88,46 @@ def test_what_must_hold_is_the_loader_s_own() -> None:
     for name in {*SAME_IN_ALL}.union(*REQUIRED.values()):
         assert "must be" in configuration.required(name)
         assert name in LISTED
+
+
+def test_the_example_s_answers_are_what_its_fields_say() -> None:
+    told = configuration.answers()
+    assert (told["full"], told["near"], told["window"]) == ("12", "12", "128")
+    assert told["grows"] == f"{12 * 2 * 8 * 64 * 2:,}" == "24,576"
+    assert told["fixed"] == "3 MiB"
+    assert told["whole"] == "3.00 GiB"
+    text = configuration.questions()
+    assert text.count("<details>") == text.count("</details>") == 7
+    assert not re.search(r"\{[a-z_]+\}", text)
+
+
+def test_the_code_on_the_page_runs_and_says_the_same(capsys) -> None:
+    page = Path(configuration.__file__).with_suffix(".md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(code, {})
+    assert configuration.answers()["grows"] in capsys.readouterr().out
+
+
+def test_widths_of_heads_left_out_are_those_of_their_classes() -> None:
+    text = configuration.widths()
+    sizes = {"hidden_size": 96, "num_attention_heads": 6}
+    for families, kinds in {
+        "Llama, Mistral, Qwen 2": (LlamaConfig, MistralConfig, Qwen2Config),
+        "Qwen 3": (Qwen3Config,),
+        "Gemma 2, 3 and 4": (Gemma2Config, Gemma3TextConfig, Gemma4TextConfig),
+        "gpt-oss": (GptOssConfig,),
+    }.items():
+        row = next(one for one in text.split("<tr>") if f">{families}<" in one)
+        first = [kind(**sizes).per_layer_config[0] for kind in kinds]
+        widths = {getattr(layer, "head_dim", None) or 96 // 6 for layer in first}
+        shown = widths == {16} and "d_model / H" in row
+        assert len(widths) == 1
+        assert shown or str(widths.pop()) in row
+    theirs = DeepseekV3Config()
+    assert (theirs.qk_nope_head_dim, theirs.qk_rope_head_dim, theirs.v_head_dim) == (128, 64, 128)
+    full = Gemma4TextConfig().per_layer_config[-1]
+    assert full.head_dim == 512
+    assert "512" in text
 
 
 def test_every_section_of_the_table_exists() -> None:

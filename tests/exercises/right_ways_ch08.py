@@ -824,7 +824,76 @@ def features_by_linear(x, projection):
     )
 
 
+# choose_keys
+
+
+def _turned(x, positions, base):
+    """As in transformers: two halves, the second with the other sign in front."""
+    d = x.shape[-1]
+    inverse = 1.0 / base ** (torch.arange(0, d, 2, dtype=x.dtype) / d)
+    angles = positions[:, None] * inverse
+    cos, sin = (torch.cat((f(angles),) * 2, -1) for f in (torch.cos, torch.sin))
+    half = torch.cat((-x[..., d // 2 :], x[..., : d // 2]), -1)
+    return x * cos + half * sin
+
+
+def keys_by_hugging_face(query, key, head_weights, top_k, base=10000.0):
+    batch, heads, length, d = query.shape
+    q = _turned(query, torch.arange(length), base).transpose(1, 2)
+    k = _turned(key, torch.arange(length), base)
+    scores = F.relu(torch.matmul(q, k.transpose(-1, -2).unsqueeze(1)) * d**-0.5)
+    weights = head_weights.transpose(1, 2) * heads**-0.5
+    index = torch.matmul(weights.unsqueeze(-2), scores).squeeze(-2)
+    causal = torch.full((length, length), -torch.inf).triu(1)
+    picked = (index + causal).topk(min(top_k, length), dim=-1).indices
+    hidden = torch.ones(batch, length, length, dtype=torch.bool).scatter_(-1, picked, False)
+    return ~(hidden | (causal < 0))
+
+
+def keys_query_by_query(query, key, head_weights, top_k, base=10000.0):
+    mask = torch.zeros(len(key), key.shape[1], key.shape[1], dtype=torch.bool)
+    places = torch.arange(key.shape[1]) + 3  # distances alone count
+    q, k = _turned(query, places, base), _turned(key, places, base)
+    for b in range(len(key)):
+        for t in range(key.shape[1]):
+            products = k[b, : t + 1] @ q[b, :, t].T
+            scores = products.clamp(min=0) @ head_weights[b, :, t]
+            mask[b, t, scores.argsort(descending=True)[:top_k]] = True
+    return mask
+
+
+def keys_by_complex_numbers(query, key, head_weights, top_k, base=10000.0):
+    half = key.shape[-1] // 2
+    rates = base ** (-torch.arange(half, dtype=torch.float64) / half)
+    turns = torch.polar(torch.ones(1, half, dtype=torch.float64), torch.outer(
+        torch.arange(key.shape[1], dtype=torch.float64), rates))  # fmt: skip
+    q, k = (torch.complex(x[..., :half].double(), x[..., half:].double()) * turns
+            for x in (query, key))  # fmt: skip
+    products = torch.einsum("bhtc,bsc->bhts", q, k.conj()).real
+    scores = torch.einsum("bht,bhts->bts", head_weights.double(), products.relu())
+    past = torch.arange(key.shape[1])[:, None] >= torch.arange(key.shape[1])
+    rank = scores.where(past, -torch.inf).argsort(dim=-1, descending=True).argsort(-1)
+    return (rank < top_k) & past
+
+
+def keys_by_the_last_that_fits(query, key, head_weights, top_k, base=10000.0):
+    """The `top_k`-th largest score is a threshold; a positive factor changes no choice."""
+    at = torch.arange(key.shape[1])
+    products = _turned(query, at, base) @ _turned(key, at, base)[:, None].mT
+    scores = (head_weights[..., None] * products.clamp(min=0.0)).mean(1)
+    past = torch.ones_like(scores, dtype=torch.bool).tril()
+    scores = scores.masked_fill(~past, -torch.inf)
+    edge = scores.sort(-1, descending=True).values[..., min(top_k, len(at)) - 1, None]
+    return past & (scores >= edge)
+
+
 RIGHT_WAYS_CH08 = {
+    "choose_keys": (
+        keys_by_hugging_face,
+        keys_query_by_query,
+        keys_by_complex_numbers,
+        keys_by_the_last_that_fits,
+    ),
     "grouped_query_attention": (
         grouped_by_einsum,
         grouped_head_by_head,

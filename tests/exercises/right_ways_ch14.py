@@ -198,6 +198,57 @@ def loss_with_the_temperature_on_both_sides(a, b, temperature):
     return torch.stack([forth, back]).mean()
 
 
+# siglip_loss
+
+
+def siglip_by_binary_cross_entropy(images, texts, log_scale, bias):
+    images, texts = F.normalize(images, dim=1), F.normalize(texts, dim=1)
+    logits = torch.exp(log_scale) * images @ texts.t() + bias
+    target = torch.eye(len(logits)).to(logits)
+    return F.binary_cross_entropy_with_logits(logits, target, reduction="sum") / len(logits)
+
+
+def siglip_by_hugging_face(image_embeds, text_embeds, logit_scale, logit_bias):
+    """As in transformers: one row for each text."""
+    image_embeds = image_embeds / image_embeds.norm(p=2, dim=-1, keepdim=True)
+    text_embeds = text_embeds / text_embeds.norm(p=2, dim=-1, keepdim=True)
+    logits_per_text = torch.matmul(text_embeds, image_embeds.t())
+    logits_per_text = logits_per_text * logit_scale.exp() + logit_bias
+    eye = torch.eye(logits_per_text.size(0), device=logits_per_text.device)
+    m1_diag1 = -torch.ones_like(logits_per_text) + 2 * eye
+    loglik = torch.nn.functional.logsigmoid(m1_diag1 * logits_per_text)
+    nll = -torch.sum(loglik, dim=-1)
+    return nll.mean()
+
+
+def siglip_in_chunks(images, texts, log_scale, bias):
+    """As on several devices: each holds two texts, and the images pass by."""
+    images, texts = F.normalize(images, dim=-1), F.normalize(texts, dim=-1)
+    total = 0.0
+    for start in range(0, len(texts), 2):
+        logits = (images @ texts[start : start + 2].T) * log_scale.exp() + bias
+        column = torch.arange(start, start + logits.shape[1])
+        own = torch.arange(len(images))[:, None] == column
+        total = total + F.softplus(torch.where(own, -logits, logits)).sum()
+    return total / len(images)
+
+
+def siglip_pair_by_pair(images, texts, log_scale, bias):
+    terms = []
+    for i, image in enumerate(images):
+        for j, text in enumerate(texts):
+            cosine = image.dot(text) / (image.norm() * text.norm())
+            logit = log_scale.exp() * cosine + bias
+            terms.append(torch.logaddexp(torch.zeros_like(logit), -logit if i == j else logit))
+    return torch.stack(terms).sum() / len(images)
+
+
+def siglip_by_softplus(images, texts, log_scale, bias):
+    """All pairs as strangers, and then the partners' own terms put right: softplus(x) - x."""
+    z = F.cosine_similarity(images[:, None], texts[None], dim=-1) * torch.exp(log_scale) + bias
+    return F.softplus(z).sum(dim=1).mean() - z.diagonal().mean()
+
+
 # last_image_mask
 
 
@@ -423,6 +474,13 @@ RIGHT_WAYS_CH14 = {
         loss_by_logsumexp,
         loss_pair_by_pair,
         loss_with_the_temperature_on_both_sides,
+    ),
+    "siglip_loss": (
+        siglip_by_binary_cross_entropy,
+        siglip_by_hugging_face,
+        siglip_in_chunks,
+        siglip_pair_by_pair,
+        siglip_by_softplus,
     ),
     "last_image_mask": (
         mask_by_loops,

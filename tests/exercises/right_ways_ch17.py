@@ -412,6 +412,65 @@ def balance_in_one_einsum(logits, index):
     return both * logits.shape[-1] / (index.numel() * len(logits))
 
 
+# cache_plan
+
+
+def plan_layer_by_layer(config, bytes_per_element=2):
+    """Each layer says what it sees and what it adds."""
+    family, n = config["model_type"], config["num_hidden_layers"]
+    heads = config["num_attention_heads"]
+    if family == "deepseek_v3":
+        kept = config["kv_lora_rank"] + config["qk_rope_head_dim"]
+    else:
+        width = config.get("head_dim")
+        if not width:
+            fixed = {"qwen3": 128, "gemma3_text": 256, "gpt_oss": 64}
+            width = fixed.get(family, config["hidden_size"] // heads)
+        kept = 2 * width * (config.get("num_key_value_heads") or heads)
+    seen, added = [], 0
+    for layer in range(n):
+        if config.get("layer_types"):
+            far = config["layer_types"][layer] == "full_attention"
+        elif family == "qwen3":
+            far = not config.get("use_sliding_window") or layer < config.get(
+                "max_window_layers", 28
+            )
+        elif family == "gemma3_text":
+            far = (layer + 1) % config.get("sliding_window_pattern", 6) == 0
+        else:
+            far = family != "gpt_oss" or layer % 2 == 1
+        seen.append(None if far else config["sliding_window"])
+        added += kept * bytes_per_element * far
+    return added, seen
+
+
+def plan_from_two_long_texts(config, bytes_per_element=2):
+    """The cache of a long text is compared with that of one token more."""
+    _, reach = plan_layer_by_layer(config)
+    kept = plan_layer_by_layer(config | {"layer_types": ["full_attention"], "num_hidden_layers": 1})
+    per_layer = kept[0] // 2 * bytes_per_element
+
+    def size(tokens):
+        return sum(min(tokens, tokens if one is None else one) for one in reach) * per_layer
+
+    return size(10**6 + 1) - size(10**6), reach
+
+
+def plan_as_transformers(config, bytes_per_element=2):
+    """Their configuration class fills in what is missing."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    fields = {k: v for k, v in config.items() if k != "model_type"}
+    full = CONFIG_MAPPING[config["model_type"]](**fields)
+    kinds = getattr(full, "layer_types", None) or ["full_attention"] * full.num_hidden_layers
+    if config["model_type"] == "deepseek_v3":
+        numbers = full.kv_lora_rank + full.qk_rope_head_dim
+    else:
+        numbers = 2 * full.num_key_value_heads * full.head_dim
+    reach = [full.sliding_window if kind == "sliding_attention" else None for kind in kinds]
+    return kinds.count("full_attention") * numbers * bytes_per_element, tuple(reach)
+
+
 RIGHT_WAYS_CH17 = {
     "wkv_step": (
         wkv_with_tops_as_constants,
@@ -468,4 +527,5 @@ RIGHT_WAYS_CH17 = {
         balance_as_mixtral,
         balance_in_one_einsum,
     ),
+    "cache_plan": (plan_layer_by_layer, plan_from_two_long_texts, plan_as_transformers),
 }

@@ -180,7 +180,7 @@ def _tensor(
 def expected(shape: str, sizes: Sizes, leading: int) -> Iterator[int]:
     """Yield the axes that a shape stands for."""
     for part in shape.split():
-        part = part.removeprefix("#")
+        part = part.removeprefix("#").replace("{", "").replace("}", "")  # an argument's value
         if part in ("*batch", "..."):
             yield from (sizes["B"], 2, 3)[:leading]
         elif not part.startswith("*"):  # of other axes there may be none

@@ -220,6 +220,15 @@ TOLD = (
             "losses": [9.0, 5.0, 3.0, 6.0, 7.0],
         },
     ),
+    Entry(
+        measure.cache_plan,
+        {
+            "config": {
+                **{"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 3},
+                **{"hidden_size": 12},
+            }
+        },
+    ),
     Entry(measure.read_record, {"name": "bench"}),
     Entry(measure.trace_triton, {"fn": always(_flash)}),
     Entry(measure.training_memory_bytes, {"optimizer": "adam"}),

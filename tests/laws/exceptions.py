@@ -23,7 +23,8 @@ ROUGH = {
     attention.chunked_selective_scan, attention.gated_linear_attention, attention.lsh_attention,
     attention.linear_attention_step, attention.lsh_buckets, attention.memory_attention,
     attention.online_softmax_step, attention.quantize_kv, attention.route_top_k,
-    attention.selective_scan, attention.tiled_attention_backward, positions.llama3_frequencies,
+    attention.selective_scan, attention.tiled_attention_backward, positions.choose_keys,
+    positions.llama3_frequencies,
     models.match_queries, models.min_p_filter, models.top_p_filter,
     interpretability.effective_attention, interpretability.rank_correlation,
 }  # fmt: skip
@@ -31,8 +32,9 @@ ROUGH = {
 TOGETHER = {
     attention.attention_dropout, attention.paged_gather, attention.reorder_cache,
     positions.is_permutation_equivariant, models.causal_lm_loss, models.contrastive_loss,
-    models.label_smoothed_loss, models.mask_tokens, interpretability.attention_rollout,
-    interpretability.gradient_attention, distributed.ring_work, distributed.sequence_to_heads,
+    models.label_smoothed_loss, models.mask_tokens, models.siglip_loss,
+    interpretability.attention_rollout, interpretability.gradient_attention,
+    distributed.ring_work, distributed.sequence_to_heads,
 }  # fmt: skip
 ON_CPU = {models.mask_tokens}  # it draws where its generator is
 WRITES = {"cache_key", "cache_value"}  # arguments that are there to be changed

@@ -64,6 +64,9 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
          "DECODE_LENGTHS": [64]},
         ["--rounds", "1"],
     ),
+    "chapter_08_indexer": (
+        {"STEPS": 1, "LEARNT": 1, "PAIRS": 6, "LISTS": 2, "TOP_K": 2}, ["--seeds", "1"]
+    ),
     "chapter_08_practice": (
         {"TOKENS": [16], "TEXTS": [64], "STEPS": 1, "WINDOWS": 1}, ["--rounds", "1"]
     ),
@@ -116,6 +119,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_14_dots": ({"STEPS": [2]}, ["--seeds", "1"]),
     "chapter_14_explorer": ({"STEPS": 2}, []),
     "chapter_14_pairs": ({"MATCHED": 2, "TEXT": 2, "EYES": 2}, ["--seeds", "1"]),
+    "chapter_14_siglip": ({"STEPS": 25}, ["--seeds", "1"]),
     "chapter_15_parity": ({"RUNS": [["parity", 4, 2]]}, ["--seeds", "1"]),
     "chapter_15_steps": ({"STEPS": 2, "BITS": [3]}, ["--seeds", "1"]),
     "chapter_16_long": (
@@ -126,6 +130,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_16_speed": ({"LENGTHS": [64]}, ["--runs", "2"]),
     "chapter_17_cost": ({"POSITIONS": [16], "LENGTHS": [8, 16, 32]}, ["--seconds", "0.001"]),
     "chapter_17_experts": ({"STEPS": 2}, ["--seeds", "1"]),
+    "chapter_17_parts": ({"STEPS": 2}, ["--seeds", "1", "--models", "gated delta, gate"]),
     "chapter_17_recall": ({"STEPS": 2}, ["--seeds", "1", "--models", "WKV"]),
     "chapter_17_stacks": ({}, []),
     "chapter_18_claims": ({}, ["--rounds", "1", "--lengths", "8"]),

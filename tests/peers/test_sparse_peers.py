@@ -1,4 +1,4 @@
-"""Sinks, selected blocks and sparse weights beside gpt-oss, FlexAttention and closed forms."""
+"""Sinks, chosen keys, selected blocks, sparse weights: transformers, FlexAttention, formulas."""
 
 import math
 from types import SimpleNamespace
@@ -7,6 +7,11 @@ import pytest
 import torch
 from torch import Tensor
 from torch.nn.attention import flex_attention
+from transformers import DeepseekV32Config
+from transformers.models.deepseek_v32.modeling_deepseek_v32 import (
+    DeepseekV32Indexer,
+    DeepseekV32RotaryEmbedding,
+)
 from transformers.models.gpt_oss.modeling_gpt_oss import eager_attention_forward
 
 from course_utils.attention import (
@@ -16,6 +21,7 @@ from course_utils.attention import (
     sink_attention,
     sparsemax,
 )
+from course_utils.positions import choose_keys, index_scores
 from tests.peers.peer_support import BATCH, HEADS, draw_mask
 from tests.support import assert_same_function, draw
 
@@ -137,3 +143,30 @@ def test_the_threshold_is_the_papers_closed_form(num_keys, ours, alpha) -> None:
         return torch.stack([weights(row, alpha) for row in rows]).view(scores.shape)
 
     assert_same_function(ours, theirs, (draw(3, 4, num_keys),))
+
+
+@pytest.mark.parametrize("top_k", [1, 4, 11])
+@pytest.mark.peer(
+    "08", "`choose_keys` by `index_scores`", "Hugging Face's `DeepseekV32Indexer`, all features "
+    "rotated, with the same random weights", "equal", "choices",
+)  # fmt: skip
+def test_the_indexer_is_deepseek_s(top_k) -> None:
+    length, heads, width = 11, 6, 8
+    config = DeepseekV32Config(
+        hidden_size=10, q_lora_rank=9, qk_rope_head_dim=width, index_head_dim=width,
+        index_n_heads=heads, index_topk=top_k,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    theirs = DeepseekV32Indexer(config, 0).eval()
+    stream, latent = (draw(2, length, size, dtype=torch.float32) for size in (10, 9))
+    at = torch.arange(length).expand(2, length)
+    turns = DeepseekV32RotaryEmbedding(config)(stream, at)
+    past = causal_mask(length, length).expand(2, -1, -1)
+    picked = theirs(stream, latent, turns, past, at).long()
+    want = torch.zeros(past.shape, dtype=torch.bool).scatter(-1, picked, True) & past
+    query = theirs.wq_b(latent).unflatten(-1, (heads, width)).transpose(1, 2)
+    key, weights = theirs.k_norm(theirs.wk(stream)), theirs.weights_proj(stream).mT
+    assert torch.equal(choose_keys(query, key, weights, top_k), want)
+    scores = index_scores(query, key, weights)
+    least = scores.masked_fill(~want, torch.inf).amin(-1)
+    assert bool((least >= scores.masked_fill(want | ~past, -torch.inf).amax(-1)).all())

@@ -3,14 +3,14 @@
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import DetrConfig, IdeficsConfig, ViTConfig
+from transformers import DetrConfig, IdeficsConfig, SiglipConfig, SiglipModel, ViTConfig
 from transformers.models.clip.modeling_clip import image_text_contrastive_loss
 from transformers.models.detr.modeling_detr import DetrCrossAttention, DetrDecoderLayer
 from transformers.models.idefics.modeling_idefics import IdeficsGatedCrossAttentionLayer
 from transformers.models.vit.modeling_vit import ViTEmbeddings, ViTModel
 
 from course_utils.attention import gated_cross_attention, object_query_attention
-from course_utils.models import VisionTransformer, contrastive_loss, vit_tokens
+from course_utils.models import VisionTransformer, contrastive_loss, siglip_loss, vit_tokens
 from tests.support import assert_same_function, draw
 
 D = 6
@@ -115,6 +115,24 @@ def test_the_loss_is_clip_s(temperature) -> None:
 
     given = (draw(5, 3), draw(5, 3, seed=1))
     assert_same_function(lambda a, b: contrastive_loss(a, b, temperature), clip, given)
+
+
+@pytest.mark.peer(
+    "14", "`siglip_loss`", "Hugging Face's `SiglipModel` with random weights", "float64 1e-7",
+    "outputs",
+)  # fmt: skip
+def test_the_sigmoid_loss_is_siglip_s() -> None:
+    sizes = {
+        "hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2,
+    }  # fmt: skip
+    text = sizes | {"vocab_size": 11, "max_position_embeddings": 5, "projection_size": 8}
+    vision = sizes | {"image_size": 6, "patch_size": 3}
+    theirs = random(SiglipModel(SiglipConfig(text_config=text, vision_config=vision)))
+    ids = torch.arange(20).reshape(4, 5) % 11
+    out = theirs(input_ids=ids, pixel_values=draw(4, 3, 6, 6), return_loss=True)
+    numbers = theirs.logit_scale.squeeze(), theirs.logit_bias.squeeze()
+    encoded = out.vision_model_output.pooler_output, out.text_model_output.pooler_output
+    torch.testing.assert_close(siglip_loss(*encoded, *numbers), out.loss)
 
 
 def detr(**more: int) -> DetrConfig:

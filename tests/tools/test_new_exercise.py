@@ -16,6 +16,7 @@ def test_the_stubs_hold_the_reference_s_signature_and_its_right_answer() -> None
     assert "def gated_linear_step(query, key, value, gate, state):" in stub
     assert len(re.findall(r"B=\d, H=\d, d_k=\d, d_v=\d", stub)) == 3
     assert "check_" not in stub
+    assert 'step="TODO"' in "".join(texts("adamw_step", "11").values())
     before = source.read_text(encoding="utf-8")
     added = chapter.replace(before[: len(before) // 4], "", 1)
     assert '# %% exercise="gated_linear_step"' in added
@@ -26,7 +27,7 @@ def test_the_stubs_hold_the_reference_s_signature_and_its_right_answer() -> None
     ("name", "chapter", "message"),
     [
         ("nothing", "03", "nothing must be a public function of one of attention"),
-        ("soft_cap", "3", "there is no chapter '3'; write two digits"),
+        ("soft_cap", "33", "there is no chapter 33"),
         ("stable_softmax", "03", "stable_softmax.py exists"),
     ],
 )

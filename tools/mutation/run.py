@@ -2,7 +2,8 @@
 
 python -m tools.mutation.run              all exercises
 python -m tools.mutation.run NAME ...     some exercises only
-python -m tools.mutation.run --json FILE  writes the counts and the survivors to a file, too
+python -m tools.mutation.run --json FILE  writes the counts and the survivors to a file, too;
+                                          where some are named, the file keeps its other rows
 
 A change that a checker lets pass is compared with the reference on inputs that the checker never
 sees. `equal.yml` says of every survivor why it may pass. The exit status is 1 where one
@@ -20,12 +21,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import torch
 import yaml
 
 from course_utils.checking.judge import judge
-from course_utils.exercises import find
+from course_utils.exercises import all_exercises, find
 from tools.mutation.each_exercise import each_exercise, named
 from tools.mutation.generate import Mutation, mutations
 from tools.mutation.unseen_inputs import Inputs
@@ -182,15 +184,29 @@ def main(arguments: list[str] | None = None) -> int:
         print(shown(one), flush=True)
     print("\n" + summary(rows))
     if options.json:
-        options.json.write_text(record(rows), encoding="utf-8")
+        kept = {}
+        if options.names and options.json.exists():
+            stored = json.loads(options.json.read_text(encoding="utf-8"))["rows"]
+            kept = {one["exercise"]: one for one in stored}
+        options.json.write_text(record(rows, kept), encoding="utf-8")
     found = list(troubles(rows))
     print("\n".join(found), file=sys.stderr)
     return 1 if found else 0
 
 
-def record(rows: list[Row]) -> str:
-    """Return the rows as JSON, with how they were made; the site shows them."""
-    parts = [json.dumps(asdict(one), ensure_ascii=False) for one in rows]
+def record(rows: list[Row], kept: dict[str, Any]) -> str:
+    """Return the rows as JSON, with how they were made; the site shows them.
+
+    Args:
+        rows: What was counted.
+        kept: Rows of exercises that were not, by name.
+    """
+    known = kept | {one.exercise: asdict(one) for one in rows}
+    parts = [
+        json.dumps(known[one.name], ensure_ascii=False)
+        for one in all_exercises()
+        if one.name in known
+    ]
     made = {
         "what": "changes of the references' source, and which of them the checkers let pass",
         "command": "python -m tools.mutation.run --json book/unlisted.json",

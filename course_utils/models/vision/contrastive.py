@@ -7,10 +7,10 @@ Differs: a row of zeros stays zeros, where dividing by its norm would give NaN
 Same contract as: the mean of `F.cross_entropy` over the rows and over the columns of the cosines
 """
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from course_utils.models.vision._directions import direction
 from course_utils.validation import (
     check_float,
     check_positive,
@@ -37,16 +37,10 @@ def contrastive_loss(
         check_float(temperature=temperature)
         check_shape((), temperature=temperature)
     check_positive(temperature=_number(temperature))
-    logits = _direction(a) @ _direction(b).mT / temperature
+    logits = direction(a) @ direction(b).mT / temperature
     forth, back = logits.log_softmax(1).diagonal(), logits.log_softmax(0).diagonal()
     return -(forth + back).mean() / 2
 
 
 def _number(temperature: float | Tensor) -> float:
     return temperature.item() if isinstance(temperature, Tensor) else temperature
-
-
-def _direction(x: Tensor) -> Tensor:
-    """Return each row with norm 1; zeros stay zeros."""
-    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-    return x / length.masked_fill(length == 0.0, 1.0)

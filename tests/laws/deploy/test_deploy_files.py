@@ -1,5 +1,7 @@
 """The files of `deploy/` for machines that no test starts agree with what the course pins."""
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -67,7 +69,8 @@ def test_nothing_secret_is_in_the_folder() -> None:
     names = {str(path.relative_to(DEPLOY)) for path in files}
     assert names == {
         "Dockerfile", "jupyter_server_config.py", "jupyterhub_config.py",
-        "learner/labconfig/page_config.json", "nbgrader_config.py", "values.yaml", "walled.py",
+        "learner/labconfig/page_config.json", "nbgrader_config.py", "templates/429.html",
+        "values.yaml", "walled.py",
     }  # fmt: skip
     text = "".join((DEPLOY / name).read_text(encoding="utf-8") for name in names)
     assert not re.search(r"[0-9a-f]{32}|(?i:secret|token|password)\w* *[=:] *['\"]\w", text)
@@ -88,3 +91,17 @@ def test_what_the_image_copies_makes_a_package_without_solutions(tmp_path: Path)
     assert "course_utils/book/claims.yml" in names
     assert "course_utils/attention/core/split_heads.py" in names
     assert [name for name in names if "solutions/" in name] == []
+
+
+@pytest.mark.parametrize("first", [("deploy",), ()])
+def test_every_server_waits_ten_minutes_for_a_page_that_does_not_answer(
+    first: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A hub's, which reads `deploy` too, and a learner's own."""
+    folders = (*first, "tools/jupyter", *(() if first else ("tools/jupyter/without_class",)))
+    places = os.pathsep.join(str(ROOT / name) for name in folders)
+    environment = os.environ | {"JUPYTER_CONFIG_PATH": places, "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "jupyter", "server", "--show-config-json"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    shown = json.loads(done.stdout[done.stdout.index("{") :])
+    assert shown["ServerApp"]["tornado_settings"] == {"ws_ping_timeout": 600_000}

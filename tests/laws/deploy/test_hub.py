@@ -1,89 +1,28 @@
 """A hub of real accounts: work goes out and comes back, nobody sees another's, nothing is lost."""
 
-import contextlib
-import json
 import os
-import re
-import shutil
 import signal
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import websocket
 
 from course_utils.environment import ROOT
-from course_utils.grading.walls import landlock
 from course_utils.model_file import ELSEWHERE
+from tests.laws.deploy.classroom import NEEDS, Class, opened, until
 from tools.grade_demo import MISTAKES, answers_of
 from tools.hub_client import Account, HubError, Kernel, terminal
-from tools.hub_demo import LONGEST_FOLDER, PROXY, main
+from tools.hub_demo import LONGEST_FOLDER, main
 
-pytestmark = [
-    pytest.mark.thorough,
-    pytest.mark.skipif(not landlock(), reason="the walls are those of Linux's Landlock"),
-    pytest.mark.skipif(not PROXY.exists() or not shutil.which("node"), reason="no proxy: npm ci"),
-]
+pytestmark = [pytest.mark.thorough, *NEEDS]
 CHAPTER = "05_multi_head"
 NOTEBOOK = f"{CHAPTER}/{CHAPTER}.ipynb"
 
 
-class Class:
-    """The demo, running, and its accounts."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.model = folder / "small.gguf"
-        for path in (self.model, self.model.with_suffix(".float32.safetensors")):
-            path.write_bytes(b"weights")
-        command = [sys.executable, "-m", "tools.hub_demo", "--folder", str(folder)]
-        self.process = subprocess.Popen(
-            [*command, "--accounts", "2", "--chapters", CHAPTER],
-            cwd=ROOT, stdout=subprocess.PIPE, text=True,
-            env=os.environ | {ELSEWHERE: str(self.model)},
-        )  # fmt: skip
-        self.address, self.said = "", ""
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.said += line
-            if found := re.search(r"http://127\.0\.0\.1:\d+", line):
-                self.address = found[0]
-            if "ends it" in line:
-                break
-        assert self.address, self.said
-        self.passwords = json.loads((folder / "accounts.json").read_text())
-
-    def account(self, name: str) -> Account:
-        one = Account(self.address, name, self.passwords[name])
-        one.log_in()
-        one.start_server()
-        return one
-
-    def left(self) -> list[int]:
-        """Processes that belong to this hub."""
-        mark = f"COURSE_HUB={self.folder}".encode()
-        found = []
-        for place in Path("/proc").glob("[0-9]*/environ"):
-            with contextlib.suppress(OSError):
-                if mark in place.read_bytes().split(b"\0"):
-                    found.append(int(place.parent.name))
-        return found
-
-
 @pytest.fixture(scope="module")
 def hub() -> Iterator[Class]:
-    # Not in pytest's folder, which is closed to other users of the system: learners are such.
-    with tempfile.TemporaryDirectory(prefix="hub-", ignore_cleanup_errors=True) as folder:
-        running = Class(Path(folder).resolve())
+    with opened(CHAPTER) as running:
         yield running
-        running.process.send_signal(signal.SIGTERM)
-        running.process.communicate(timeout=90)
-        assert running.process.returncode == 0
-        assert running.left() == []
 
 
 @pytest.fixture(scope="module")
@@ -98,15 +37,6 @@ def ada(hub: Class) -> Account:
 def kernel(ada: Account) -> Iterator[Kernel]:
     with ada.kernel(NOTEBOOK) as one:
         yield one
-
-
-def until(holds: Callable[[], bool]) -> None:
-    for _ in range(1200):
-        with contextlib.suppress(HubError, OSError, websocket.WebSocketException):
-            if holds():
-                return
-        time.sleep(0.1)
-    pytest.fail("it did not come about in two minutes")
 
 
 def forbidden(hub: Class) -> list[Path]:

@@ -109,6 +109,9 @@ def test_the_command_writes_what_it_found(
     (one,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
     assert (one["exercise"], one["caught"]) == ("dot_score", one["made"])
     assert "dot_score" in capsys.readouterr().out
+    assert main(["context_vector", "--json", str(file)]) == 0
+    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert [row["exercise"] for row in rows] == ["context_vector", "dot_score"]
 
 
 def test_an_unknown_name_is_answered_with_those_that_come_near(
