@@ -1,4 +1,4 @@
-"""What stops for a while loses nobody: a server, a kernel, the proxy, or a hub with much to start.
+"""Nobody is lost when a server, a kernel or the proxy stops, or when a hub has much to start.
 
 Jupyter closes a connection that was silent for 90 seconds, and loses what a kernel sends meanwhile.
 Here it would do so after 0.6 seconds, and a short stop is too long; `make repeat` makes long ones.
