@@ -18,11 +18,13 @@ from book.blocks import block, code_words, table
 from book.claims import sections
 from course_utils.environment import ROOT
 from course_utils.measure import cache_plan
+from course_utils.models.released import deepseek_config, gemma4_config, kimi_config
 from course_utils.models.released.llama_config import REQUIRED, SAME_IN_ALL
 from course_utils.models.released.llama_rope import FREQUENCIES
 
 NOT_LOOKED_AT = ("attention_dropout", "use_cache")
-REFUSED = ("mscale", "mscale_all_dim", "partial_rotary_factor")
+SOME_FAMILIES = ("mscale", "mscale_all_dim", "partial_rotary_factor")
+OWN_REQUIRED = (deepseek_config.REQUIRED, gemma4_config.REQUIRED, kimi_config.REQUIRED)
 ELSEWHERE = "no family of ours has it"
 LOADER = ROOT / "course_utils" / "models" / "released"
 
@@ -31,8 +33,8 @@ def required(name: str) -> str:
     """Return what `from_folder` asks of a field, as text: a value, a list of them, or nothing."""
     if name in NOT_LOOKED_AT:
         return "not looked at"
-    if name in REFUSED:
-        return "refused"
+    if name in SOME_FAMILIES:
+        return "read in families that have it, refused in others"
     if name == "rope_type":
         return " or ".join(f"`{kind}`" for kind in FREQUENCIES)
     found: dict[str, list[str]] = {}
@@ -43,6 +45,9 @@ def required(name: str) -> str:
         value, families = found.popitem()
         everywhere = families == [""] or len(families) > 1
         return f"must be {value}" if everywhere else f"must be {value} in {families[0]}"
+    for fields in OWN_REQUIRED:
+        if name in fields:
+            return f"must be {_shown(fields[name])}"
     return "read" if re.search(rf'"{name}"(?!:)', _loader()) else ELSEWHERE
 
 

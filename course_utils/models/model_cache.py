@@ -21,7 +21,7 @@ from course_utils.validation import check_instance, check_integers
 
 @runtime_checkable
 class KeptLayer(Protocol):
-    """What any layer keeps between tokens, as a model's cache needs it."""
+    """The memory of any layer between tokens, as a model's cache needs it."""
 
     @property
     def length(self) -> int:

@@ -42,7 +42,7 @@ def centred_norm(self: nn.Module, x: Tensor) -> Tensor:
 @pytest.mark.parametrize("name", [*CONFIGS, *NEWER])
 @pytest.mark.peer(
     "10", "`from_folder`: a Llama with the family's design",
-    "transformers' Llama 3, Mistral, Qwen 2 and 3, Gemma 2 and 3, gpt-oss, "
+    "transformers' Llama 3, Mistral, Qwen 2 and 3, Gemma 2, 3 and 4, gpt-oss, "
     "OLMo 2 and 3, Phi-3, SmolLM 3, DeepSeek V3 and V3.2, Kimi Linear, Qwen 3-Next and 3.5",
     "float64 1e-7", "logits, gradients",
 )  # fmt: skip

@@ -19,7 +19,7 @@ LONG = 60.0  # where it will
 
 
 class Script:
-    """What the fake server does with each connection to its kernel, and with each question."""
+    """The steps of a fake server for each connection, and its answers to questions."""
 
     def __init__(self) -> None:
         self.connections: list[list[str]] = []

@@ -11,4 +11,4 @@ c = get_config()  # type: ignore[name-defined]  # noqa: F821  (given by Jupyter)
 
 c.ServerApp.tornado_settings = {"ws_ping_timeout": 600_000}  # milliseconds
 # Tornado would take the same numbers for seconds of its own pings, and warn.
-WebSocketProtocol13.start_pinging = lambda self: None
+WebSocketProtocol13.start_pinging = lambda self: None  # type: ignore[method-assign]

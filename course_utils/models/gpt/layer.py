@@ -127,10 +127,7 @@ class CausalAttention(nn.Module):
             cache: Takes the keys and values, without their gradients.
             fresh: Whether there is nothing before these tokens; otherwise it is in the cache.
         """
-        heads = self.in_proj(x).view(*x.shape[:2], -1, self.d_k).transpose(1, 2)
-        sizes = (self.num_heads, self.num_kv_heads, self.num_kv_heads)
-        query, key, value = heads.split_with_sizes(sizes, dim=1)
-        query, key = self._prepare(query, key)
+        query, key, value = self._heads(x)
         query, key = scheme.rotate(query, key, positions, positions)
         if cache is not None:
             cache.append(key.detach(), value.detach())
@@ -159,9 +156,12 @@ class CausalAttention(nn.Module):
         """Return what is added to the stream, from what the heads found for the tokens x."""
         return self.out_proj(found)
 
-    def _prepare(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
-        """Return queries and keys as they are before rotation."""
-        return query, key
+    def _heads(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the heads' queries, keys and values, as they are before rotation."""
+        heads = self.in_proj(x).view(*x.shape[:2], -1, self.d_k).transpose(1, 2)
+        sizes = (self.num_heads, self.num_kv_heads, self.num_kv_heads)
+        query, key, value = heads.split_with_sizes(sizes, dim=1)
+        return query, key, value
 
     def _attend_past(self, query: Tensor, cache: LayerCache, first: Tensor | None) -> Tensor:
         """Return what the newest queries read from a cache that holds their own keys too."""

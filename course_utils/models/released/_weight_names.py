@@ -17,7 +17,8 @@ def renamed(
         weights: A state_dict.
         around: New names of what is outside the layers, by the old ones.
         layers: Where the layers are, in the old model and in the new one.
-        in_layer: New names of what each layer has, by the old ones; # is the number of an expert.
+        in_layer: New names of what each layer has, by the old ones; # is the number of an expert,
+            an empty name the layer itself.
 
     Raises:
         ValueError: A weight is in neither table.
@@ -25,11 +26,12 @@ def renamed(
     found = {}
     for name, weight in weights.items():
         part, _, kind = name.rpartition(".")
-        layer = re.fullmatch(rf"{re.escape(layers[0])}\.(\d+)\.(.+)", part)
+        layer = re.fullmatch(rf"{re.escape(layers[0])}\.(\d+)\.?(.*)", part)
         if part in around:
             new = around[part]
         elif layer is not None and (inner := _numbered(layer[2]))[0] in in_layer:
-            new = f"{layers[1]}.{layer[1]}.{in_layer[inner[0]].replace('#', inner[1])}"
+            own = in_layer[inner[0]].replace("#", inner[1])
+            new = f"{layers[1]}.{layer[1]}.{own}".removesuffix(".")
         else:
             raise ValueError(f"weights must be those of the model to rename, got also {name!r}")
         found[f"{new}.{kind}"] = weight

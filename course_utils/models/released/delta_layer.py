@@ -1,6 +1,6 @@
 """The gated delta rule as the attention of a layer, as Qwen 3-Next and Qwen 3.5 have it.
 
-Source: Yang, Kautz, Hatamizadeh 2025, Gated Delta Networks, section 3.4 and Figure 1,
+Source: Yang, Kautz, Hatamizadeh 2025, Gated Delta Networks,
     https://arxiv.org/abs/2412.06464; the order of its parts is that of modeling_qwen3_next.py of
     https://github.com/huggingface/transformers
 Ours / theirs: in_proj, gate, write, fade = in_proj_qkv, in_proj_z, in_proj_b, in_proj_a;  conv =
@@ -144,7 +144,7 @@ def in_steps(
 
 
 class DeltaLayerAttention(nn.Module):
-    """What reads other tokens in most layers of Qwen 3-Next and Kimi Linear, without positions.
+    """The attention of most layers of Qwen 3-Next and Kimi Linear, which has no positions.
 
     Args:
         sizes: d_model, and two numbers of heads that the delta rule has no use for.

@@ -96,7 +96,7 @@ class Indexer(nn.Module):
 
 
 class IndexedLayerAttention(LatentLayerAttention):
-    """What reads other tokens in a layer of DeepSeek V3.2; its cache also holds the indexer's keys.
+    """The attention of a layer of DeepSeek V3.2; its cache also holds the indexer's keys.
 
     Args:
         sizes: d_model, the heads, and a third number that latent attention has no use for.

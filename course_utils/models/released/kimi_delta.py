@@ -1,6 +1,6 @@
 """Kimi's delta attention: the gated delta rule in which each row of a state fades by itself.
 
-Source: Kimi Team 2025, Kimi Linear: An Expressive, Efficient Attention Architecture, section 3,
+Source: Kimi Team 2025, Kimi Linear: An Expressive, Efficient Attention Architecture,
     https://arxiv.org/abs/2510.26692
 Ours / theirs: fade = f_a_proj, f_b_proj;  gate = g_a_proj, g_b_proj;  write = b_proj
 Differs: tokens are read one after the other, where theirs reads a prompt in chunks

@@ -32,7 +32,7 @@ def check_no_parts(kind: str, **parts: object) -> None:
 
 
 class LatentLayerAttention(nn.Module):
-    """What reads other tokens in a layer of DeepSeek V3, and in some layers of Kimi Linear.
+    """The attention of a layer of DeepSeek V3, and of some layers of Kimi Linear.
 
     Args:
         sizes: d_model, the heads, and a third number that latent attention has no use for.

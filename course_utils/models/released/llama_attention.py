@@ -68,7 +68,13 @@ class LlamaAttention(CausalAttention):
         """Return what each token reads; a layer with positions of its own uses those."""
         return super().forward(x, self.positions or scheme, *where)
 
-    def _prepare(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+    def _heads(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        query, key, value = super()._heads(x)
+        query, key = self._normed(query, key)
+        return query, key, value
+
+    def _normed(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+        """Return queries and keys, normalised and scaled."""
         if self.query_norm is not None and self.key_norm is not None:
             if self._joint_norm:
                 query, key = merge_heads(query), merge_heads(key)

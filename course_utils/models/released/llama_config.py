@@ -15,6 +15,7 @@ from course_utils.attention.core.soft_cap import soft_cap
 from course_utils.models.released.clamped_experts import ClampedExperts
 from course_utils.models.released.composed_heads import capped_attention
 from course_utils.models.released.deepseek_config import read_deepseek
+from course_utils.models.released.gemma4_config import read_gemma4
 from course_utils.models.released.kimi_config import read_kimi
 from course_utils.models.released.llama_design import Design, LayerKind, no_positions
 from course_utils.models.released.llama_families import FAMILIES
@@ -36,7 +37,6 @@ REQUIRED = dict.fromkeys(FAMILIES, SILU) | {
     "gemma3_text": GELU,
 }
 
-
 # What a file means that leaves these out, where it is not what most families mean.
 EPS = {"gpt_oss": 1e-5, "olmo2": 1e-5, "olmo3": 1e-5, "phi3": 1e-5}
 BASE = {"gemma3_text": 1e6, "gpt_oss": 150000.0, "olmo3": 500000.0, "smollm3": 2e6}
@@ -46,6 +46,7 @@ ALSO = {"phi3": ("partial_rotary_factor",)}  # settings of RoPE that only these 
 OWN_READERS = {
     "deepseek_v3": read_deepseek,
     "deepseek_v32": read_deepseek,
+    "gemma4_text": read_gemma4,
     "kimi_linear": read_kimi,
     "qwen3_next": read_qwen,
     "qwen3_5_text": read_qwen,

@@ -60,7 +60,7 @@ def configured_rope(
     share = settings.get("partial_rotary_factor", 1.0)
 
     def made(d_k: int) -> PositionScheme:
-        width = int(d_k * share)
+        width = d_k if kind == "proportional" else int(d_k * share)
 
         def rotary(frequencies: Tensor, magnitude: float) -> PositionScheme:
             return RotaryPositions(width, frequencies=frequencies, magnitude=magnitude, **table)
@@ -109,10 +109,18 @@ def _yarn(d_k: int, base: float, settings: Settings) -> tuple[Tensor, float]:
     return frequencies, magnitude
 
 
+def _proportional(d_k: int, base: float, settings: Settings) -> tuple[Tensor, float]:
+    frequencies = rope_frequencies(d_k, base) / settings.get("factor", 1.0)
+    turned = int(settings.get("partial_rotary_factor", 1.0) * d_k // 2)
+    frequencies[turned:] = 0.0  # the slowest pairs do not turn at all
+    return frequencies, 1.0
+
+
 FREQUENCIES: dict[str, Callable[[int, float, Settings], tuple[Tensor, float]]] = {
     "default": lambda d_k, base, settings: (rope_frequencies(d_k, base), 1.0),
     "linear": lambda d_k, base, settings: (rope_frequencies(d_k, base) / settings["factor"], 1.0),
     "llama3": _llama3,
     "longrope": partial(_longrope, "short_factor"),
+    "proportional": _proportional,
     "yarn": _yarn,
 }

@@ -56,6 +56,7 @@ FAMILY_NAMES = {
     "olmo3": AFTER | HEAD_NORMS,
     "smollm3": IN_LAYER,
     "phi3": JOINED,
+    "gemma4_text": IN_LAYER | SANDWICH | HEAD_NORMS | {"": ""},  # the layer's scalar
     "deepseek_v3": IN_LAYER | split_weights.LATENT | split_weights.EXPERTS,
     "deepseek_v32": IN_LAYER | split_weights.INDEXED | split_weights.EXPERTS,
     "kimi_linear": IN_LAYER | split_weights.KIMI | split_weights.EXPERTS,
@@ -74,7 +75,7 @@ SPLITS: dict[str, tuple[split_weights.Split, ...]] = {
     ),
     "qwen3_5_text": (split_weights.split_gate,),
 }  # fmt: skip
-"""What takes a family's weights apart before they get their names."""
+"""Functions that take a family's weights apart before they get their names, by `model_type`."""
 
 
 def from_llama(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -109,7 +110,8 @@ def from_family(theirs: Mapping[str, Tensor], config: Config) -> dict[str, Tenso
     names = turned_round(FAMILY_NAMES[family])
     found = renamed(theirs, turned_round(AROUND), ("model.layers", "layers"), names)
     for query in [name for name in found if ".attention.q." in name]:
-        roles = [found.pop(query.replace(".q.", f".{role}.")) for role in "qkv"]
+        names_of_all = [query.replace(".q.", f".{role}.") for role in "qkv"]
+        roles = [found.pop(name) for name in names_of_all if name in found]  # keys may be values
         found[query.replace(".q.", ".in_proj.")] = torch.cat(roles)
     for both in [name for name in found if ".feed_forward.gate_up." in name]:
         gate, up = found.pop(both).chunk(2)

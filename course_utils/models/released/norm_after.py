@@ -1,6 +1,6 @@
 """A layer that normalises what its parts return, not what they are given, as in OLMo 2.
 
-Source: OLMo Team 2024, 2 OLMo 2 Furious, section 3.2, https://arxiv.org/abs/2501.00656
+Source: OLMo Team 2024, 2 OLMo 2 Furious, https://arxiv.org/abs/2501.00656
 Ours / theirs: attention_norm, feed_forward_norm = post_attention_layernorm,
     post_feedforward_layernorm
 Same contract as: Olmo2DecoderLayer of transformers

@@ -1,4 +1,4 @@
-"""What all readers of a config.json share: checks of its fields, and RoPE's old and new ones.
+"""The common part of all readers of a config.json: checks of fields, RoPE's old and new ones.
 
 Source: the configuration_*.py of https://github.com/huggingface/transformers
 Ours / theirs: rope_parameters = rope_theta beside rope_scaling, in older files

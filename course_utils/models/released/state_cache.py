@@ -1,4 +1,4 @@
-"""What a layer with a state keeps between tokens: the state, however many tokens there were.
+"""The cache of a layer with a state: as large after a thousand tokens as after one.
 
 Source: Yang, Kautz, Hatamizadeh 2025, Gated Delta Networks, https://arxiv.org/abs/2412.06464
 Ours / theirs: held = recurrent_state and conv_state

@@ -1,4 +1,4 @@
-"""What stops for a while loses nobody: a server, a kernel, the proxy, or a hub with much to start.
+"""Nobody is lost when a server, a kernel or the proxy stops, or when a hub has much to start.
 
 Jupyter closes a connection that was silent for 90 seconds, and loses what a kernel sends meanwhile.
 Here it would do so after 0.6 seconds, and a short stop is too long; `make repeat` makes long ones.
@@ -114,10 +114,10 @@ def page(context: BrowserContext) -> Iterator[Page]:
     one.close()
 
 
-def open_lab(hub: Class, page: Page, name: str) -> None:
-    """Log in by the form, and come to the notebook."""
+def log_in(hub: Class, page: Page, name: str, place: str = "") -> None:
+    """Log in by the form, and come to a place of the account's server."""
     page.context.clear_cookies()
-    page.goto(f"{hub.address}/hub/login?next=/hub/user/{name}/lab/tree/{PAGE}")
+    page.goto(f"{hub.address}/hub/login" + (f"?next=/hub/user/{name}/{place}" if place else ""))
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(hub.passwords[name])
     page.get_by_role("button", name="Sign in").click()
@@ -134,7 +134,7 @@ def test_jupyterlab_shows_the_whole_output_and_keeps_the_notebook(
         one.server("DELETE", f"api/sessions/{session['id']}")
     with one.kernel(PAGE) as kernel:
         server = int(kernel.run("import os\nprint(os.getppid())").text)
-    open_lab(hub, page, name)
+    log_in(hub, page, name, f"lab/tree/{PAGE}")
     cell = page.locator(".jp-CodeCell")
     expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible()
     cell.locator(".cm-content").click()
@@ -163,8 +163,8 @@ def test_a_learner_whose_server_must_wait_sees_a_page_that_asks_again(
         pool.submit(first.server, "POST", f"/hub/api/users/{holds}/server")
         try:
             until(lambda: holds in str(first.asked("GET", f"/hub/api/users/{holds}")["servers"]))
-            open_lab(hub, page, waits)
+            log_in(hub, page, waits)
             expect(page.get_by_role("heading", name="Your server is waiting")).to_be_visible()
         finally:
             (hub.folder / "homes" / holds / "go").touch()
-    expect(page.locator("#jp-main-dock-panel, #jp-MainLogo").first).to_be_visible()
+    expect(page).to_have_url(re.compile(f"/user/{waits}/lab"))

@@ -11,6 +11,7 @@ from transformers import (
     DeepseekV32Config,
     Gemma2Config,
     Gemma3TextConfig,
+    Gemma4TextConfig,
     GptOssConfig,
     KimiLinearConfig,
     LlamaConfig,
@@ -116,6 +117,17 @@ NEWER: dict[str, tuple[type[PreTrainedConfig], dict]] = {
         LATENT | {"index_topk": 4, "index_n_heads": 8, "index_head_dim": 7,
                   "rope_parameters": YARN | {"mscale": 1.0, "mscale_all_dim": 1.0}},
     ),
+    "Gemma 4, keys as values where a layer sees everything": (
+        Gemma4TextConfig,
+        {"head_dim": 8, "global_head_dim": 12, "num_global_key_value_heads": 2,
+         "attention_k_eq_v": True, "hidden_size_per_layer_input": 0, "sliding_window": 5,
+         "layer_types": [*PAIR, *PAIR], "final_logit_softcapping": 3.0,
+         "rope_parameters": {
+             PAIR[0]: BASE,
+             PAIR[1]: {"rope_type": "proportional", "partial_rotary_factor": 0.5,
+                       "rope_theta": 200.0},
+         }},
+    ),
     "Kimi Linear": (
         KimiLinearConfig,
         {name: width for name, width in LATENT.items() if name not in KIMI_LACKS}
@@ -151,7 +163,7 @@ def their_model(name: str, **more: Any) -> nn.Module:
     torch.manual_seed(0)
     theirs = AutoModelForCausalLM.from_config(kind(**(SIZES | changed)))
     for part, parameter in theirs.named_parameters():
-        centred = "Gemma" in name or not part.endswith("norm.weight")
+        centred = name in ("Gemma 2", "Gemma 3") or not part.endswith("norm.weight")
         std = 0.6 if parameter.dim() > 1 and "bias" not in part else 0.2
         if "Gemma" in name and "embed" in part:
             std = 0.1  # tied and scaled, larger ones would have every token follow itself
@@ -159,6 +171,8 @@ def their_model(name: str, **more: Any) -> nn.Module:
     for part, buffer in theirs.named_buffers():
         if part.endswith("correction_bias"):
             nn.init.normal_(buffer, 0.0, 0.2)
+        if part.endswith("layer_scalar"):
+            nn.init.normal_(buffer, 1.0, 0.2)
     theirs = theirs.double().eval()
     if "Gemma" in name:  # theirs is √24 rounded to float32
         theirs.model.embed_tokens.embed_scale = torch.tensor(24.0, dtype=torch.float64).sqrt()

@@ -1,4 +1,4 @@
-"""What a file of DeepSeek V3 must be to be read, and what its cache holds."""
+"""Files of DeepSeek V3 and V3.2: which are read, which refused, and what their caches hold."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a file of Kimi Linear says, as transformers writes it and as it was published."""
+"""Files of Kimi Linear, as transformers writes it and as it was published."""
 
 import json
 

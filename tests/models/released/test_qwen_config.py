@@ -1,4 +1,4 @@
-"""What a file of Qwen 3-Next or 3.5 must be to be read, and what its cache holds."""
+"""Files of Qwen 3-Next and 3.5: which are read, which refused, and what their caches hold."""
 
 import json
 
