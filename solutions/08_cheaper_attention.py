@@ -762,7 +762,7 @@ for keys in ("all", "64", "63 and the first", "63 and token 5"):
 r"""
 <details><summary>Answer</summary>
 
-The last 64 cost 1.4 nats: 4.26 instead of 2.86; with the first token instead of the oldest of them it is 3.48, with token 5 4.46<!-- shown: 4.26 2.86 3.48 4.46 -->. In four of the five texts the first token takes back two thirds of the loss or more, in "network" only a fifth. So most of what is lost here is not text: it is the one key on which many heads rest while they have nothing to say (section 21, and chapter 20). A window with such a token is a cheap repair for a model that was trained without a window. It brings no forgotten word back.
+The last 64 cost 1.4 nats: 4.26 instead of 2.86; with the first token instead of the oldest of them it is 3.48, with token 5 4.46<!-- shown: 4.26 2.86 3.48 4.46 -->. In four of the five texts the first token takes back two thirds of the loss or more, in "network" only a fifth. So most of what is lost here is not text: it is the one key on which many heads rest while they have nothing to say (section 22, and chapter 20). A window with such a token is a cheap repair for a model that was trained without a window. It brings no forgotten word back.
 
 </details>
 """
