@@ -1,4 +1,4 @@
-"""What a layer is said to keep, compared with the caches of small models of transformers."""
+"""Numbers that a layer is said to keep, and the caches of small models of transformers."""
 
 from typing import Any
 
