@@ -113,4 +113,5 @@ FAMILIES = {
     "smollm3": SMOLLM_3,
     "phi3": PHI_3,
 }
-"""By the `model_type` of a config.json."""
+"""By the `model_type` of a config.json; families whose layers are of other kinds (latent attention,
+states, two widths of heads) have no entry here but a reader each, see llama_config.py."""
