@@ -1,4 +1,4 @@
-"""The numbers that a layer is said to keep, against the caches of small random models of transformers."""
+"""The numbers that a layer is said to keep, against the caches of small models of transformers."""
 
 from typing import Any
 
