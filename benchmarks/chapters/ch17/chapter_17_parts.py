@@ -1,10 +1,10 @@
 """Train recall models with what published layers have around a state: convolution, norm and gate.
 
 The frame is that of `chapter_17_recall`, whose record has the models without these parts. "norm"
-is RMSNorm over each head's output, without a scale to learn; "gate" multiplies it by SiLU(x W);
-"convolution of 4" runs over the queries, keys and values of four neighbouring tokens, each
-followed by SiLU, instead of the blend with the token before; "no neighbour" has neither. What a
-part needs is taken from the feed-forward layer, to half a unit.
+is RMSNorm over each head's output, without a scale to learn; "gate" multiplies it by SiLU(x W),
+"sigmoid gate" by its sigmoid; "convolution of 4" runs over the queries, keys and values of four
+neighbouring tokens, each followed by SiLU, instead of the blend with the token before; "no
+neighbour" has neither. What a part needs is taken from the feed-forward layer, to half a unit.
 
 The record is written after each model, and a second start goes on where the first ended. It takes
 about half an hour on one core:
@@ -30,18 +30,22 @@ MODELS = {
     f"{kind}, {part}": (kind, part)
     for kind, parts in {
         "raw retention": ("norm", "gate", "norm and gate"),
-        "gated delta": ("no neighbour", "convolution of 4", "norm", "gate", "norm and gate"),
+        "gated delta": (
+            "no neighbour", "convolution of 4", "norm", "gate", "norm and gate", "sigmoid gate",
+            "norm and sigmoid gate",
+        ),
     }.items()
     for part in parts
-}
+}  # fmt: skip
 
 
 class Around(nn.Module):
     """A mixer, its output scaled head by head to a mean square of 1, gated, or both."""
 
-    def __init__(self, mixer: nn.Module, *, norm: bool, gate: bool) -> None:
+    def __init__(self, mixer: nn.Module, *, norm: bool, gate: bool, sigmoid: bool) -> None:
         super().__init__()
         self.mixer, self.norm = mixer, norm
+        self.opens = torch.sigmoid if sigmoid else F.silu
         self.gate = nn.Linear(D_MODEL, D_MODEL, bias=False) if gate else None
 
     def forward(self, x: Tensor) -> Tensor:
@@ -49,7 +53,7 @@ class Around(nn.Module):
         out = self.mixer(x)
         if self.norm:
             out = F.rms_norm(out.unflatten(-1, (HEADS, -1)), (D_MODEL // HEADS,)).flatten(-2)
-        return out if self.gate is None else out * F.silu(self.gate(x))
+        return out if self.gate is None else out * self.opens(self.gate(x))
 
 
 class ShortConvolution(nn.Module):
@@ -77,7 +81,9 @@ def equip(layer: nn.Module, part: str) -> None:
         )  # the layer's own SiLU follows
         mixer.value = nn.Sequential(mixer.value, ShortConvolution(), nn.SiLU())
     elif part != "no neighbour":
-        layer.mixer = Around(layer.mixer, norm="norm" in part, gate="gate" in part)
+        layer.mixer = Around(
+            layer.mixer, norm="norm" in part, gate="gate" in part, sigmoid="sigmoid" in part
+        )
     more = sum(one.numel() for one in layer.parameters()) - before
     d_ff = layer.feed_forward[1].out_features - round(more / (2 * D_MODEL))
     layer.feed_forward[1] = nn.Linear(D_MODEL, d_ff, bias=False)
