@@ -2,7 +2,8 @@
 
 The frame is that of `chapter_17_recall`, whose record has the models without these parts. "norm"
 is RMSNorm over each head's output, without a scale to learn; "gate" multiplies it by SiLU(x W),
-"sigmoid gate" by its sigmoid; "convolution of 4" runs over the queries, keys and values of four
+"sigmoid gate" by its sigmoid, "gate, open at first" by SiLU(x W + b) with b such that the factors
+begin near 1; "convolution of 4" runs over the queries, keys and values of four
 neighbouring tokens, each followed by SiLU, instead of the blend with the token before; "no
 neighbour" has neither. What a part needs is taken from the feed-forward layer, to half a unit.
 
@@ -25,6 +26,7 @@ from benchmarks.recording import Row, Script
 from course_utils.models.tasks.recall import D_MODEL, LAYERS, SYMBOLS, RecallModel
 
 STEPS, HEADS, WIDTH = 1000, 4, 4
+OPEN = 1.278  # where SiLU is 1
 LONGER = ("gated delta, gate", "gated delta, norm and gate")  # 3,000 steps too
 MODELS = {
     f"{kind}, {part}": (kind, part)
@@ -32,7 +34,7 @@ MODELS = {
         "raw retention": ("norm", "gate", "norm and gate"),
         "gated delta": (
             "no neighbour", "convolution of 4", "norm", "gate", "norm and gate", "sigmoid gate",
-            "norm and sigmoid gate",
+            "norm and sigmoid gate", "gate, open at first",
         ),
     }.items()
     for part in parts
@@ -42,11 +44,14 @@ MODELS = {
 class Around(nn.Module):
     """A mixer, its output scaled head by head to a mean square of 1, gated, or both."""
 
-    def __init__(self, mixer: nn.Module, *, norm: bool, gate: bool, sigmoid: bool) -> None:
+    def __init__(self, mixer: nn.Module, part: str) -> None:
         super().__init__()
-        self.mixer, self.norm = mixer, norm
-        self.opens = torch.sigmoid if sigmoid else F.silu
-        self.gate = nn.Linear(D_MODEL, D_MODEL, bias=False) if gate else None
+        self.mixer, self.norm = mixer, "norm" in part
+        self.opens = torch.sigmoid if "sigmoid" in part else F.silu
+        is_open = "open" in part
+        self.gate = nn.Linear(D_MODEL, D_MODEL, bias=is_open) if "gate" in part else None
+        if is_open:
+            nn.init.constant_(self.gate.bias, OPEN)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return what the mixer reads, with its parts."""
@@ -81,9 +86,7 @@ def equip(layer: nn.Module, part: str) -> None:
         )  # the layer's own SiLU follows
         mixer.value = nn.Sequential(mixer.value, ShortConvolution(), nn.SiLU())
     elif part != "no neighbour":
-        layer.mixer = Around(
-            layer.mixer, norm="norm" in part, gate="gate" in part, sigmoid="sigmoid" in part
-        )
+        layer.mixer = Around(layer.mixer, part)
     more = sum(one.numel() for one in layer.parameters()) - before
     d_ff = layer.feed_forward[1].out_features - round(more / (2 * D_MODEL))
     layer.feed_forward[1] = nn.Linear(D_MODEL, d_ff, bias=False)
