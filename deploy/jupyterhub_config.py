@@ -98,6 +98,8 @@ c.Spawner.environment = {
     "COURSE_HUB": str(FOLDER),
     "JUPYTER_CONFIG_PATH": os.pathsep.join(CONFIG),
     "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": "4194304",  # a large tensor's memory goes back when it is freed
+    "MALLOC_TRIM_THRESHOLD_": "16777216",
     "OMP_NUM_THREADS": "1",  # nobody takes all processors
     "PYTHONPATH": str(FOLDER / "python"),  # the package alone: the folder around it is closed
     "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

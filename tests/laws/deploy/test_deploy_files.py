@@ -39,6 +39,13 @@ def test_the_image_holds_one_copy_of_the_model_where_its_variable_says() -> None
     assert DOCKERFILE.index(fetch[0]) < DOCKERFILE.index("\nUSER jovyan\n")  # who only reads it
 
 
+def test_the_image_and_the_hub_give_memory_back_alike() -> None:
+    hub = (DEPLOY / "jupyterhub_config.py").read_text(encoding="utf-8")
+    given = dict(re.findall(r'"(MALLOC_\w+)": "(\d+)"', hub))
+    assert len(given) == 3
+    assert given == dict(re.findall(r"(MALLOC_\w+)=(\d+)", DOCKERFILE))
+
+
 def test_values_name_the_image_and_the_hub_of_the_pins() -> None:
     text = (DEPLOY / "values.yaml").read_text(encoding="utf-8")
     values = yaml.safe_load(text)
