@@ -48,10 +48,11 @@ _LATENT = {
 }  # fmt: skip
 
 
-def _model(name: str, family: str, *without: str, size: int = 2, **fields: Any) -> Case:
+def _model(name: str, family: str, *without: str, size: int | None = None, **fields: Any) -> Case:
     """Return a case of one configuration: sizes that all have, without some of them, and more fields."""
+    more = () if size is None else (size,)
     config = {"model_type": family, **_SIZES, "max_position_embeddings": 40960, **fields}
-    return case(name, lambda generator: ({k: v for k, v in config.items() if k not in without}, size))
+    return case(name, lambda generator: ({k: v for k, v in config.items() if k not in without}, *more))
 
 
 EXERCISE = exercise(
@@ -101,6 +102,12 @@ EXERCISE = exercise(
         *SIZE,
         mistake("keys and values counted once", "The bytes of a token are half of what they should be. Two things are "
                 "kept of every token: which?", "kept = 1"),
+        mistake("queries kept too", "The bytes of a token are too many by those of its queries. Who reads an old query "
+                "again?", "plain = (kept * kv_heads + heads) * width"),
+        mistake("another unit", "The bytes were divided into kilobytes or megabytes, or counted for a whole text. "
+                "Plain bytes of one token are asked for.", "return total // 1024, reach", "return total // 1000, reach",
+                "return total // 2**20, reach",
+                'return total * config.get("max_position_embeddings", 1), reach'),
         mistake("query heads counted", "The cache was given a key for each query head. Which field says how many heads "
                 "of keys and values there are, and what if it is missing?", "kv_heads = heads",
                 'kv_heads = config["num_attention_heads"]'),
@@ -115,6 +122,12 @@ EXERCISE = exercise(
         mistake("one default width for all families", "Where `head_dim` is left out, every family got the same width. "
                 "Each configuration class has its own default, and one divides the stream.",
                 *(f"own = {number}" for number in (64, 80, 128, 256))),
+        mistake("a fixed width for Llama", "Where `head_dim` is left out, Llama's heads got a width that is another "
+                "family's. In Llama the heads share the stream: how wide is each?", "split = 64", "split = 128",
+                "split = 256"),
+        mistake("the stream divided among the shared heads", "The stream was divided by the number of heads of keys "
+                "and values. Which heads, laid side by side, are as wide as the stream?",
+                'split = config["hidden_size"] // kv_heads'),
         mistake("the file's width not read", "The family's default stands where the file has a `head_dim`. Which of "
                 "the two comes first?", "stated = own", 'stated = own or config.get("head_dim")'),
         mistake("latent attention overlooked", "This family keeps no keys and values of heads. Which two fields say "
@@ -131,8 +144,13 @@ EXERCISE = exercise(
                 "is as wide as what is rotated. Which field is that?",
                 'latent = config.get("kv_lora_rank", 0) + config.get("qk_nope_head_dim", 0)',
                 'latent = config.get("kv_lora_rank", 0) + config.get("v_head_dim", 0)'),
+        mistake("what is made from the latent", "Keys and values of all heads were counted. They are made again from "
+                "the latent vector whenever they are read: what is kept?",
+                'made = [config.get(f"{one}_head_dim", 0) for one in ("qk_nope", "qk_rope", "v")]\n'
+                "numbers = kv_heads * sum(made) if is_latent else plain"),
         mistake("the rank of the queries", "Queries are compressed too, but nothing of them is kept. Whose rank "
-                "counts?", 'latent = config.get("q_lora_rank", 0) + config.get("qk_rope_head_dim", 0)'),
+                "counts?", 'latent = config.get("q_lora_rank", 0) + config.get("qk_rope_head_dim", 0)',
+                'latent = config.get("kv_lora_rank", 0) + config.get("q_lora_rank", 0)'),
         mistake("windows that are switched off", "The file has a window, and says elsewhere that it is not used, or "
                 "does not say that it is. Which field switches it on?", "has_windows = True",
                 "has_windows = window is not None", 'has_windows = config.get("use_sliding_window", True)'),
@@ -153,14 +171,19 @@ EXERCISE = exercise(
         mistake("one layer of the group has the window", "Near and far layers are exchanged: one in so many is full, "
                 "and all others have the window.", "most = [(at + 1) % every == 0 for at in layers]"),
         mistake("the length of the pattern not read", "The full layers come every sixth time, or every other. How "
-                "often does the file say, if it says it?", "every = 6", "every = 2"),
+                "often does the file say, if it says it?", "every = 6", "every = 2",
+                "most = [at % every != 5 for at in layers]"),
+        mistake("one full layer in all", "Only the last layer came out full. A full layer ends each group, not only "
+                "the stack: how many groups are there?", "most = [at != len(layers) - 1 for at in layers]"),
         mistake("layer_types not read", "The file lists the kind of each layer. A rule of the family is only for files "
                 "that do not.", "near = implied"),
         mistake("no list, no windows", "Without `layer_types` every layer was taken for full. Some families have a "
-                "rule for such files: which layers of Gemma 3 and gpt-oss have a window?", "implied = none"),
+                "rule for such files: which layers of Gemma 3 and gpt-oss have a window?", "implied = none",
+                "most = [False for at in layers]", "turns = [False for at in layers]"),
         mistake("every layer has the window", "All layers got the window because the file has one. Which of them use "
                 "it?",
-                "near = [window is not None for at in layers]"),
+                "near = [window is not None for at in layers]", "most = [True for at in layers]",
+                "turns = [True for at in layers]"),
         mistake("layers with a window counted too", "All layers were counted. Behind a full window, what does one more "
                 "token add to such a layer, and what does it drop?", "growing = len(near)",
                 'growing = config["num_hidden_layers"]'),
