@@ -1290,7 +1290,7 @@ r"""
 <details><summary>Answer</summary>
 
 - **Norm**: no difference, 0.94<!-- shown: 0.94 -->. Raw retention stays at a guess with its published norm and gate, 0.13<!-- shown: 0.13 -->.
-- **Gate**: with SiLU the model has not begun to learn, even after 3,000 steps<!-- shown: 0.28 -->; with a sigmoid it recalls 0.94, with norm and sigmoid 0.96. At first $x W_g$ is near 0, where SiLU lets nothing through and a sigmoid half. Is that the reason? With a bias that opens the SiLU gate at first, one seed learns, 0.89, and the other has just begun, 0.16<!-- shown: 0.16–0.89 -->: it is part of it.
+- **Gate**: with SiLU the model has not begun to learn, even after 3,000 steps<!-- shown: 0.28 -->; with a sigmoid it recalls 0.94, with norm and sigmoid 0.96. At first $x W_g$ is near 0, where SiLU lets nothing through and a sigmoid half. Is that the reason? With a bias that opens the SiLU gate at first, one seed learns, 0.89, and the other has just begun, 0.16<!-- shown: 0.89 0.16 -->: it is part of it.
 
 Large models do train with SiLU gates. This is a verdict on this width, rate and budget alone.
 
