@@ -30,7 +30,7 @@ test: gates book
 	$(PYTEST) -p no:nbval --dist worksteal -m "not benchmark and not exhaustive"
 
 check: gates
-	$(PYTEST) -p no:nbval --dist worksteal -m "not browser and not thorough and not exhaustive" $(addprefix --ignore=tests/,notebooks peers book laws/test_public_functions.py laws/test_modules.py)
+	$(PYTEST) -p no:nbval -m "not browser and not thorough and not exhaustive" $$($(PY) -m tools.changed_tests)
 
 install:
 	@$(SETUP) --extras test,book,grade,hub
