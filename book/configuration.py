@@ -18,9 +18,9 @@ from book.blocks import block, code_words, table
 from book.claims import sections
 from course_utils.environment import ROOT
 from course_utils.measure import cache_plan
-from course_utils.models.released import deepseek_config, gemma4_config, kimi_config
-from course_utils.models.released.llama_config import REQUIRED, SAME_IN_ALL
-from course_utils.models.released.llama_rope import FREQUENCIES
+from course_utils.models.released.families import deepseek_config, gemma4_config, kimi_config
+from course_utils.models.released.families.llama_config import REQUIRED, SAME_IN_ALL
+from course_utils.models.released.families.llama_rope import FREQUENCIES
 
 NOT_LOOKED_AT = ("attention_dropout", "use_cache")
 SOME_FAMILIES = ("mscale", "mscale_all_dim", "partial_rotary_factor")
@@ -53,7 +53,7 @@ def required(name: str) -> str:
 
 @cache
 def _loader() -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(LOADER.glob("*.py")))
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(LOADER.rglob("*.py")))
 
 
 def _shown(values: tuple[Any, ...]) -> str:

@@ -188,7 +188,7 @@ def main(*, convert: bool = False, set_up: bool = False) -> int:
             return 0
         print(f"The model is at {fetch()}.")
         if convert:
-            from course_utils.models.released import gguf_model  # torch takes its time
+            from course_utils.models.released.gguf import gguf_model  # torch takes its time
 
             print(f"Its weights in float32 are at {gguf_model.convert()}.")
     except (ModelFileError, OSError) as error:

@@ -70,7 +70,7 @@ from course_utils.data import byte_level
 from course_utils.guessing import draw_guess, guess
 from course_utils.learner import check, dispute, hint, mine, progress, review, solution, yours
 from course_utils.models import generate, released, rms_norm
-from course_utils.models.released import gguf_file, gguf_model
+from course_utils.models.released.gguf import gguf_file, gguf_model
 from course_utils.positions import rope_interleaved, rope_split_halves
 
 # %% tags=["nbval-ignore-output"] reason="says whether the model's file is here"

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from course_utils.models.released.gguf_file import GGUFFile
+from course_utils.models.released.gguf.gguf_file import GGUFFile
 from course_utils.models.released.llama import Llama
 from course_utils.models.released.llama_weights import to_llama
 

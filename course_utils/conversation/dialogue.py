@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from course_utils.models.chat import END
-from course_utils.models.released.gguf_model import Released
+from course_utils.models.released.gguf.gguf_model import Released
 from course_utils.validation import check_at_least, check_instance, check_number
 
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"

@@ -5,7 +5,7 @@ from course_utils.conversation import notebook, terminal
 from course_utils.conversation.dialogue import Dialogue, Settings
 from course_utils.conversation.fitting import TRIALS, Fitting, fit
 from course_utils.model_file import ModelFileError
-from course_utils.models.released import gguf_model
+from course_utils.models.released.gguf import gguf_model
 from course_utils.plain_validation import check_instance
 
 

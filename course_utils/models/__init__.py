@@ -39,7 +39,7 @@ from course_utils.models.recurrent.seq2seq_training import (
     write_all,
 )
 from course_utils.models.released.all_weights import all_weights
-from course_utils.models.released.blocks import (
+from course_utils.models.released.gguf.blocks import (
     dequantize_q4_1,
     dequantize_q8_0,
     quantize_blocks,

@@ -22,10 +22,10 @@ from transformers.models.gemma4.configuration_gemma4 import Gemma4TextConfig
 from book import configuration, schemes
 from course_utils.measure import kv_cache_bytes
 from course_utils.models import Llama
-from course_utils.models.released.llama_config import REQUIRED, SAME_IN_ALL, read_design
-from course_utils.models.released.llama_rope import configured_rope
+from course_utils.models.released.families.llama_config import REQUIRED, SAME_IN_ALL, read_design
+from course_utils.models.released.families.llama_rope import configured_rope
 from course_utils.models.released.local_weights import _llama
-from tests.models.released.family_folders import (
+from tests.models.released.families.family_folders import (
     CONFIGS,
     LLAMA_3_ROPE,
     LONGROPE,

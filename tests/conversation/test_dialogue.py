@@ -12,9 +12,9 @@ from course_utils.conversation import notebook, opening, terminal
 from course_utils.conversation.dialogue import Dialogue, Settings
 from course_utils.conversation.fitting import TRIALS, Fitting
 from course_utils.exercises import find
-from course_utils.models.released import gguf_model
-from course_utils.models.released.gguf_file import read_gguf
-from tests.models.released.gguf_files import write_gguf
+from course_utils.models.released.gguf import gguf_model
+from course_utils.models.released.gguf.gguf_file import read_gguf
+from tests.models.released.gguf.gguf_files import write_gguf
 
 REFERENCES = {name: find(name).reference for name in TRIALS}
 FITTING = Fitting(Chosen(REFERENCES, {}, {}), {})

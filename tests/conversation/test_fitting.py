@@ -10,9 +10,9 @@ from course_utils.conversation import fitting
 from course_utils.conversation.dialogue import Dialogue, Settings
 from course_utils.conversation.fitting import TRIALS, fit
 from course_utils.exercises import find
-from course_utils.models.released import gguf_model
-from course_utils.models.released.gguf_file import read_gguf
-from tests.models.released.gguf_files import write_gguf
+from course_utils.models.released.gguf import gguf_model
+from course_utils.models.released.gguf.gguf_file import read_gguf
+from tests.models.released.gguf.gguf_files import write_gguf
 
 REFERENCES = {name: find(name).reference for name in TRIALS}
 SETTINGS = Settings(temperature=0.5, top_p=0.5, max_tokens=6)

@@ -10,7 +10,7 @@ from transformers.models.llama import modeling_llama
 from course_utils.models import from_folder, generate
 from course_utils.models.released.llama_weights import from_family
 from tests.models.released import local_folders
-from tests.models.released.family_folders import CONFIGS, NEWER, TOKENS, saved
+from tests.models.released.families.family_folders import CONFIGS, NEWER, TOKENS, saved
 from tests.peers.peer_support import exact_norm, exact_rotation, in_its_own_precision
 
 TEXTS = torch.randint(TOKENS, (3, 17), generator=torch.Generator().manual_seed(0))

@@ -11,7 +11,7 @@ from benchmarks.peers.transformers_llama import transformers_model
 from course_utils import data, model_file
 from course_utils.interpretability import mean_ablate
 from course_utils.models import all_weights
-from course_utils.models.released.gguf_file import read_gguf
+from course_utils.models.released.gguf.gguf_file import read_gguf
 
 pytestmark = [
     pytest.mark.thorough,

@@ -12,9 +12,9 @@ from course_utils import model_file
 from course_utils.conversation.dialogue import SYSTEM
 from course_utils.data import ByteLevelTokenizer, installed_texts
 from course_utils.models import chat_prompt, generate
-from course_utils.models.released import gguf_model
-from course_utils.models.released.gguf_file import read_gguf
-from course_utils.models.released.gguf_model import from_gguf
+from course_utils.models.released.gguf import gguf_model
+from course_utils.models.released.gguf.gguf_file import read_gguf
+from course_utils.models.released.gguf.gguf_model import from_gguf
 from course_utils.models.released.whole_pass import whole_pass
 
 pytestmark = [

@@ -16,10 +16,10 @@ from transformers.models.llama import modeling_llama
 
 from course_utils.data.byte_level import ByteLevelTokenizer
 from course_utils.models import chat_prompt, prompt_lookup
-from course_utils.models.released.gguf_file import read_gguf
-from course_utils.models.released.gguf_model import from_gguf, tokenizer
+from course_utils.models.released.gguf.gguf_file import read_gguf
+from course_utils.models.released.gguf.gguf_model import from_gguf, tokenizer
 from course_utils.models.released.llama_weights import to_llama
-from tests.models.released.gguf_files import (
+from tests.models.released.gguf.gguf_files import (
     D_FF,
     D_MODEL,
     FIELDS,

@@ -29,7 +29,7 @@ from course_utils.data import (
 )
 from course_utils.data.tokenizer import pad
 from course_utils.models import Seq2Seq, train_seq2seq
-from course_utils.models.released.blocks import BLOCK, dequantize_q8_0
+from course_utils.models.released.gguf.blocks import BLOCK, dequantize_q8_0
 
 EACH, OTHER, TOKENS = 200, 1000, 11
 SURE = (0.5, 0.8, 0.9, 0.95, 0.99)

@@ -32,9 +32,9 @@ from benchmarks.timing import Call
 from course_utils.model_file import ModelFileError, required_model
 from course_utils.models import generate
 from course_utils.models.gpt.layer import laid_out
-from course_utils.models.released.four_bits import four_bit_model
-from course_utils.models.released.gguf_file import GGUFFile, read_gguf
-from course_utils.models.released.gguf_model import Released, from_gguf
+from course_utils.models.released.gguf.four_bits import four_bit_model
+from course_utils.models.released.gguf.gguf_file import GGUFFile, read_gguf
+from course_utils.models.released.gguf.gguf_model import Released, from_gguf
 from course_utils.models.released.llama import Llama
 
 PROMPT = "The capital of France is"

@@ -21,7 +21,7 @@ from torch import Tensor
 from benchmarks.recording import Row, Script
 from course_utils.model_file import NAME
 from course_utils.models import top_p_filter
-from course_utils.models.released import gguf_model
+from course_utils.models.released.gguf import gguf_model
 
 LENGTH, EVERY, KEPT = 300, 25, 60
 FAR = [100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 40_000]

@@ -18,7 +18,7 @@ from benchmarks.chapters.definitions import definitions
 from benchmarks.recording import Row, Script, each
 from course_utils.model_file import SHA256
 from course_utils.models import gated_feed_forward
-from course_utils.models.released.gguf_file import GGUFFile
+from course_utils.models.released.gguf.gguf_file import GGUFFile
 from course_utils.positions import rope_interleaved, rope_split_halves
 
 NOTEBOOK = definitions(

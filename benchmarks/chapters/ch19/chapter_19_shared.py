@@ -20,7 +20,7 @@ import torch
 from benchmarks.recording import ROOT, Row, Script, module
 from course_utils.model_file import ELSEWHERE, NAME, SHA256, required_model
 from course_utils.models import released
-from course_utils.models.released import gguf_model
+from course_utils.models.released.gguf import gguf_model
 
 
 def private() -> int:

@@ -7,9 +7,9 @@ from course_utils import model_file
 from course_utils.data import installed_texts
 from course_utils.models import generate
 from course_utils.models.chat import END
-from course_utils.models.released import gguf_model
-from course_utils.models.released.gguf_file import GGUFFile, read_gguf
-from course_utils.models.released.gguf_model import Released
+from course_utils.models.released.gguf import gguf_model
+from course_utils.models.released.gguf.gguf_file import GGUFFile, read_gguf
+from course_utils.models.released.gguf.gguf_model import Released
 
 NUM_TOKENS = 300
 

@@ -17,7 +17,7 @@ from benchmarks.recording import Script
 from course_utils.model_file import NAME, SHA256
 from course_utils.models import released
 from course_utils.models.chat import BEGIN, END
-from course_utils.models.released import gguf_model
+from course_utils.models.released.gguf import gguf_model
 from course_utils.models.released.whole_pass import whole_pass
 from course_utils.widgets.forward_pass.forward_pass_data import (
     BEST,

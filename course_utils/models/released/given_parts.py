@@ -13,9 +13,9 @@ from torch.nn import functional as F
 
 from course_utils.attention import causal_mask
 from course_utils.attention.caches.plain import decode_step
-from course_utils.models.released.gated_layer import GatedLayer
-from course_utils.models.released.llama_design import Design
-from course_utils.models.released.row_norm import RowNorm
+from course_utils.models.released.families.llama_design import Design
+from course_utils.models.released.layers.gated_layer import GatedLayer
+from course_utils.models.released.layers.row_norm import RowNorm
 from course_utils.models.replaceable import GivenCache, GivenPositions
 from course_utils.positions import PositionScheme
 

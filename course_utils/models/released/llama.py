@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from course_utils.models.gpt.gpt import GPT
 from course_utils.models.gpt.layer import CausalAttention, Sizes
-from course_utils.models.released.llama_attention import LlamaAttention
-from course_utils.models.released.llama_design import Design, LayerKind
+from course_utils.models.released.families.llama_design import Design, LayerKind
+from course_utils.models.released.layers.llama_attention import LlamaAttention
 from course_utils.models.released.llama_weights import from_llama, to_llama
 from course_utils.validation import check_instance, check_num_heads
 

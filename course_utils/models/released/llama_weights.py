@@ -12,7 +12,7 @@ from torch import Tensor
 
 from course_utils.models.released import split_weights
 from course_utils.models.released._weight_names import renamed, turned_round
-from course_utils.models.released.settings import Config
+from course_utils.models.released.families.settings import Config
 from course_utils.validation import check_instance
 
 AROUND = {"token": "model.embed_tokens", "last_norm": "model.norm", "out": "lm_head"}

@@ -21,11 +21,11 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from course_utils.models.gpt.gpt import GPT
+from course_utils.models.released.families.llama_config import MODEL_TYPES, read_design
+from course_utils.models.released.families.settings import check_settings
 from course_utils.models.released.gpt2_weights import from_gpt2
 from course_utils.models.released.llama import Llama
-from course_utils.models.released.llama_config import MODEL_TYPES, read_design
 from course_utils.models.released.llama_weights import from_family
-from course_utils.models.released.settings import check_settings
 
 INDEX = "model.safetensors.index.json"  # if the weights are spread over several files
 # Settings that would make a model unlike ours; if left out, they have these values.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from course_utils.models.released.settings import Config
+from course_utils.models.released.families.settings import Config
 
 Weights = Mapping[str, Tensor]
 Split = Callable[[Weights, Config], dict[str, Tensor]]

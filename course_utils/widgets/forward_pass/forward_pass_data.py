@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from course_utils.interpretability import mean_ablate
-from course_utils.models.released.gguf_model import Released
+from course_utils.models.released.gguf.gguf_model import Released
 from course_utils.models.released.whole_pass import Pass, lens_scores, whole_pass
 
 BEST, NEXT = 3, 10

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_utils.models import Llama, all_weights, from_folder
-from course_utils.models.released.llama_design import Design
+from course_utils.models.released.families.llama_design import Design
 from tests.models.released.local_folders import TOKENS, saved
 
 

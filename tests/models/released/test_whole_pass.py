@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from course_utils.models.released.gguf_file import read_gguf
-from course_utils.models.released.gguf_model import from_gguf
+from course_utils.models.released.gguf.gguf_file import read_gguf
+from course_utils.models.released.gguf.gguf_model import from_gguf
 from course_utils.models.released.whole_pass import lens_scores, whole_pass
-from tests.models.released.gguf_files import tokens, write_gguf
+from tests.models.released.gguf.gguf_files import tokens, write_gguf
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from benchmarks.chapters.ch02.chapter_02_dates import Task, new_model
 from course_utils.data import END, LOCALES, START, CharacterTokenizer, sample_dates
 from course_utils.measure import read_record
 from course_utils.models import Seq2Seq
-from course_utils.models.released.blocks import dequantize_q8_0
+from course_utils.models.released.gguf.blocks import dequantize_q8_0
 
 RECORD = "chapter_02_writer"
 LONGEST = 11

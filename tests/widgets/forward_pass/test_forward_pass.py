@@ -10,11 +10,11 @@ import torch
 
 from course_utils import model_file
 from course_utils.measure import read_record
-from course_utils.models.released import gguf_model
+from course_utils.models.released.gguf import gguf_model
 from course_utils.models.released.whole_pass import whole_pass
 from course_utils.widgets import forward_pass
 from course_utils.widgets.forward_pass import forward_pass_data
-from tests.models.released.gguf_files import write_gguf
+from tests.models.released.gguf.gguf_files import write_gguf
 from tests.widgets.forward_pass import forward_pass_cases as cases
 
 RECORD = read_record(cases.RECORD)
