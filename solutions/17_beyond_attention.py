@@ -1501,7 +1501,7 @@ r"""
 
 # %% [markdown]
 r"""
-A row is what the class of `transformers` says by default, or a model's own file; the record has the source of each. A default can differ from a released model, whose layers were not compared.
+A row is what the class of `transformers` says by default, or a model's own file, card or documentation; the record has the source of each. A default can differ from a released model, whose layers were not compared.
 """
 
 # %% [markdown]
