@@ -127,6 +127,10 @@ EXERCISE = exercise(
                 "offered = rope_split_halves(key.unsqueeze(1), -at, base)",
                 "asked = rope_split_halves(query, -at, base)\n"
                 "offered = rope_split_halves(key.unsqueeze(1), -at, base)"),
+        mistake("places counted apart", "Queries and keys are counted from different numbers, so that a token is not "
+                "at distance 0 from itself. Where does each count begin?",
+                "asked = rope_split_halves(query, at + 1, base)",
+                "offered = rope_split_halves(key.unsqueeze(1), at + 1, base)"),
         mistake("positions scaled", "The angles are off by a factor. Token t is rotated by position t, not by a part "
                 "or a multiple of it.", "at = torch.arange(length) / length",
                 "at = torch.arange(length) / 2"),

@@ -185,7 +185,8 @@ EXERCISE = exercise(
                 "loss = -((logs * own).sum() / own.sum() + (logs * (1 - own)).sum() / (1 - own).sum().clamp(min=1)) "
                 "/ 2",
                 "logs = F.logsigmoid(signed) * (1 + (len(images) - 1) * own)",
-                "logs = F.logsigmoid(signed) * (1 + len(images) * own)"),
+                "logs = F.logsigmoid(signed) * (1 + len(images) * own)",
+                "logs = F.logsigmoid(signed) * (1 + (len(images) - 2) * own)"),
         mistake("sigmoid, then log", "A probability became 0 before its logarithm was taken, or was kept from it by a "
                 "small number. Which function does both at once?", "logs = signed.sigmoid().log()",
                 "logs = (signed.sigmoid() + 1e-12).log()",

@@ -137,7 +137,9 @@ EXERCISE = exercise(
                 "numbers = 2 * latent if is_latent else plain"),
         mistake("the latent counted per head", "Each head was given a latent vector of its own. How many does a layer "
                 "of latent attention keep?", "numbers = heads * latent if is_latent else plain",
-                "numbers = kv_heads * latent if is_latent else plain"),
+                "numbers = kv_heads * latent if is_latent else plain",
+                'turned = config.get("qk_rope_head_dim", 0)\n'
+                "numbers = latent + (heads - 1) * turned if is_latent else plain"),
         mistake("the rotated part left out", "Latent attention keeps more than the compressed vector: RoPE cannot be "
                 "applied to it. What is kept beside it?", 'latent = config.get("kv_lora_rank", 0)'),
         mistake("the rotated part counted with the width of a head", "The part that is kept beside the latent vector "
@@ -187,6 +189,9 @@ EXERCISE = exercise(
         mistake("layers with a window counted too", "All layers were counted. Behind a full window, what does one more "
                 "token add to such a layer, and what does it drop?", "growing = len(near)",
                 'growing = config["num_hidden_layers"]'),
+        mistake("what the windows hold counted too", "The cache of the layers with a window was added whole. It is "
+                "there, but does one more token make it larger?",
+                "total = (growing + near.count(True) * (window or 0)) * numbers * size"),
         mistake("layers with a window counted alone", "The layers that were counted are those whose cache stops "
                 "growing. Which are the others?", "growing = near.count(True)"),
         mistake("the layers left out", "These are the bytes of one layer. How many layers keep the token?",
