@@ -109,23 +109,19 @@ def written(function: Callable[..., Any]) -> ast.FunctionDef:
 
 def sizes(function: Callable[..., Any], least: int) -> str:
     """Return what a case must say: a size for each axis, all different, and other arguments."""
-    shapes = [
-        kind.dim_str
-        for one in inspect.signature(function, eval_str=True).parameters.values()
-        for kind in (one.annotation, *get_args(one.annotation))
-        if hasattr(kind, "dim_str")
-    ]
+    given = inspect.signature(function, eval_str=True).parameters
+    shapes = [kind.dim_str for one in given.values() for kind in _arrays(one.annotation)]
     axes = dict.fromkeys(re.findall(r"(?<![\w*])[A-Za-z]\w*", " ".join(shapes)))
     others = [
         f'{name}="TODO"'
-        for name, one in inspect.signature(function, eval_str=True).parameters.items()
-        if one.default is one.empty and not _is_tensor(one.annotation)
+        for name, one in given.items()
+        if one.default is one.empty and not _arrays(one.annotation)
     ]
     return ", ".join([*(f"{axis}={size}" for size, axis in enumerate(axes, least)), *others])
 
 
-def _is_tensor(annotation: Any) -> bool:
-    return any(hasattr(kind, "dim_str") for kind in (annotation, *get_args(annotation)))
+def _arrays(annotation: Any) -> list[Any]:
+    return [kind for kind in (annotation, *get_args(annotation)) if hasattr(kind, "dim_str")]
 
 
 def texts(name: str, chapter: str) -> dict[Path, str]:

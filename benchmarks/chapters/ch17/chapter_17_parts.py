@@ -13,19 +13,18 @@ about half an hour on one core:
     python -m benchmarks.chapters.ch17.chapter_17_parts
 """
 
-import json
 from itertools import product
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from tqdm import tqdm
 
-from benchmarks.chapters.ch08.chapter_08_recall import PAIRS, SEQUENCES, trained
+from benchmarks.chapters.ch08.chapter_08_recall import trained
+from benchmarks.chapters.ch17.chapter_17_recall import STEPS, resume
 from benchmarks.recording import Row, Script
-from course_utils.models.tasks.recall import D_MODEL, LAYERS, SYMBOLS, RecallModel
+from course_utils.models.tasks.recall import D_MODEL, RecallModel
 
-STEPS, HEADS, WIDTH = 1000, 4, 4
+HEADS, WIDTH = 4, 4
 OPEN = 1.278  # where SiLU is 1
 LONGER = ("gated delta, gate", "gated delta, norm and gate")  # 3,000 steps too
 MODELS = {
@@ -106,30 +105,11 @@ def run(steps: int, seed: int, name: str) -> Row:
 def main() -> None:
     """Run every combination that the record lacks."""
     script = Script(__file__, __doc__, seeds=2, models=tuple(MODELS))
-    runs = json.loads(script.path.read_text())["runs"] if script.path.exists() else []
-    done = {(one["steps"], one["seed"], one["model"]) for one in runs}
     seeds, names = range(script.options.seeds), script.options.models
     longer = [name for name in LONGER if name in names]
     wanted = [*product((STEPS,), seeds, names), *product((3 * STEPS,), seeds, longer)]
-    for one in tqdm([one for one in wanted if one not in done], ncols=80):
-        runs.append(run(*one))
-        save(script, runs)
-    save(script, runs)
-
-
-def save(script: Script, runs: list[Row]) -> None:
-    """Write the record."""
-    script.record(
-        what="share of values recalled, with what published layers have around a state",
-        settings={
-            "steps": STEPS, "batch": 32, "learning_rate": 3e-3, "d_model": D_MODEL,
-            "layers": LAYERS, "heads": HEADS, "keys": SYMBOLS, "values": SYMBOLS,
-            "trained_pairs": PAIRS, "sequences": SEQUENCES,
-        },
-        runs=sorted(
-            runs, key=lambda one: (one["steps"], one["seed"], list(MODELS).index(one["model"]))
-        ),
-    )  # fmt: skip
+    what = "share of values recalled, with what published layers have around a state"
+    resume(script, run, wanted, what=what, models=tuple(MODELS), heads=HEADS)
 
 
 if __name__ == "__main__":

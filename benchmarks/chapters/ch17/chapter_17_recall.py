@@ -14,6 +14,7 @@ about an hour and a half on one core:
 """
 
 import json
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import torch
@@ -58,8 +59,6 @@ def run(steps: int, seed: int, name: str) -> Row:
 def main() -> None:
     """Run every combination that the record lacks."""
     script = Script(__file__, __doc__, seeds=3, models=tuple(MODELS))
-    runs = json.loads(script.path.read_text())["runs"] if script.path.exists() else []
-    done = {(one["steps"], one["seed"], one["model"]) for one in runs}
     seeds, names = script.options.seeds, script.options.models
     wanted = [
         (STEPS, seed, name)
@@ -72,25 +71,44 @@ def main() -> None:
         for seed in range(min(seeds, fewer))
         if name in names
     ]
+    what = "share of values recalled, by what a layer keeps and the length of the list"
+    resume(script, run, wanted, what=what, models=tuple(MODELS))
+
+
+def resume(
+    script: Script, run: Callable[[int, int, str], Row], wanted: Sequence[tuple[int, int, str]], *,
+    what: str, models: Sequence[str], **more: object,
+) -> None:  # fmt: skip
+    """Run each combination that the record lacks, and write the record after each.
+
+    Args:
+        script: The script of the record.
+        run: Trains one model; its arguments are steps, seed and name.
+        wanted: Steps, seed and name of each run.
+        what: What the record holds.
+        models: All names, in the record's order.
+        **more: Further settings to record.
+    """
+    runs = json.loads(script.path.read_text())["runs"] if script.path.exists() else []
+    done = {(one["steps"], one["seed"], one["model"]) for one in runs}
+
+    def save() -> None:
+        script.record(
+            what=what,
+            settings={
+                "steps": STEPS, "batch": 32, "learning_rate": 3e-3, "d_model": D_MODEL,
+                "layers": LAYERS, **more, "keys": SYMBOLS, "values": SYMBOLS,
+                "trained_pairs": PAIRS, "sequences": SEQUENCES,
+            },
+            runs=sorted(
+                runs, key=lambda one: (one["steps"], one["seed"], models.index(one["model"]))
+            ),
+        )  # fmt: skip
+
     for one in tqdm([one for one in wanted if one not in done], ncols=80):
         runs.append(run(*one))
-        save(script, runs)
-    save(script, runs)
-
-
-def save(script: Script, runs: list[Row]) -> None:
-    """Write the record."""
-    script.record(
-        what="share of values recalled, by what a layer keeps and the length of the list",
-        settings={
-            "steps": STEPS, "batch": 32, "learning_rate": 3e-3, "d_model": D_MODEL,
-            "layers": LAYERS, "keys": SYMBOLS, "values": SYMBOLS,
-            "trained_pairs": PAIRS, "sequences": SEQUENCES,
-        },
-        runs=sorted(
-            runs, key=lambda one: (one["steps"], one["seed"], list(MODELS).index(one["model"]))
-        ),
-    )  # fmt: skip
+        save()
+    save()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from course_utils.attention.core.soft_cap import soft_cap
 from course_utils.models.released.families.llama_design import Design, LayerKind
 from course_utils.models.released.families.llama_rope import configured_rope
-from course_utils.models.released.families.settings import Config, check_settings
+from course_utils.models.released.families.settings import Config, check_layer_types, check_settings
 from course_utils.models.released.layers.gated_layer import GatedLayer
 from course_utils.models.released.layers.gemma4_parts import Gemma4Attention, ScaledSandwichLayer
 from course_utils.models.released.layers.gemma_parts import ScaledEmbedding
@@ -52,9 +52,7 @@ def read_gemma4(config: Config) -> Design:
     kinds = config.get("layer_types") or [
         FULL if number % 6 == 5 else WINDOWED for number in range(layers)
     ]
-    for kind in kinds:
-        if kind not in (WINDOWED, FULL):
-            raise ValueError(f"layer_types must hold {WINDOWED} or {FULL}, got {kind!r}")
+    check_layer_types(kinds, (WINDOWED, FULL))
     ropes = config.get("rope_parameters") or ROPES
     made = {kind: configured_rope(ropes[kind], ("partial_rotary_factor",)) for kind in ROPES}
     cap = config.get("final_logit_softcapping")

@@ -12,7 +12,7 @@ from typing import Any
 from torch import nn
 
 from course_utils.models.released.families.llama_design import Design, LayerKind, no_positions
-from course_utils.models.released.families.settings import Config, check_settings
+from course_utils.models.released.families.settings import Config, check_layer_types, check_settings
 from course_utils.models.released.layers.delta_layer import DeltaLayerAttention
 from course_utils.models.released.layers.kimi_delta import KimiDeltaNet
 from course_utils.models.released.layers.latent_layer import LatentLayerAttention
@@ -53,9 +53,7 @@ def read_kimi(config: Config) -> Design:
     )  # fmt: skip
     made: dict[str, Callable[..., nn.Module]] = {STATE: state, FULL: full}
     kinds = config.get("layer_types") or _kinds(older, config["num_hidden_layers"])
-    for kind in kinds:
-        if kind not in made:
-            raise ValueError(f"layer_types must hold {STATE} or {FULL}, got {kind!r}")
+    check_layer_types(kinds, made)
     dense = config.get("first_k_dense_replace", 1)
     parts = config.get("mlp_layer_types") or [
         "dense" if number < dense else "sparse" for number in range(len(kinds))

@@ -19,7 +19,12 @@ from course_utils.models.released.families.llama_design import Design, LayerKind
 from course_utils.models.released.families.llama_families import FAMILIES
 from course_utils.models.released.families.llama_rope import configured_rope
 from course_utils.models.released.families.qwen_config import read_qwen
-from course_utils.models.released.families.settings import Config, check_settings, rope_settings
+from course_utils.models.released.families.settings import (
+    Config,
+    check_layer_types,
+    check_settings,
+    rope_settings,
+)
 from course_utils.models.released.layers.clamped_experts import ClampedExperts
 from course_utils.models.released.layers.composed_heads import capped_attention
 
@@ -115,9 +120,7 @@ def _kinds(config: Config, ropes: dict[str, Config]) -> list[LayerKind]:
     window, layers = config.get("sliding_window"), config["num_hidden_layers"]
     kinds = config.get("layer_types") or _pattern(config, layers)
     near = None if ropes[WINDOWED] == ropes[FULL] else configured_rope(ropes[WINDOWED])
-    for kind in kinds:
-        if kind not in (WINDOWED, FULL):
-            raise ValueError(f"layer_types must hold {WINDOWED} or {FULL}, got {kind!r}")
+    check_layer_types(kinds, (WINDOWED, FULL))
     made = [LayerKind(window, near) if kind == WINDOWED else LayerKind() for kind in kinds]
     if config["model_type"] != "smollm3":
         return made

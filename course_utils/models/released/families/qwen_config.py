@@ -15,7 +15,12 @@ from torch import nn
 
 from course_utils.models.released.families.llama_design import Design, LayerKind
 from course_utils.models.released.families.llama_rope import configured_rope
-from course_utils.models.released.families.settings import Config, check_settings, rope_settings
+from course_utils.models.released.families.settings import (
+    Config,
+    check_layer_types,
+    check_settings,
+    rope_settings,
+)
 from course_utils.models.released.layers.delta_layer import DeltaLayerAttention
 from course_utils.models.released.layers.gemma_parts import CentredNorm
 from course_utils.models.released.layers.llama_attention import GatedLlamaAttention
@@ -54,9 +59,7 @@ def read_qwen(config: Config) -> Design:
     kinds = config.get("layer_types") or [
         STATE if (number + 1) % every else FULL for number in range(layers)
     ]
-    for kind in kinds:
-        if kind not in made:
-            raise ValueError(f"layer_types must hold {STATE} or {FULL}, got {kind!r}")
+    check_layer_types(kinds, made)
     return Design(
         d_k=config.get("head_dim", 256),
         eps=eps,

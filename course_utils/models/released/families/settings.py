@@ -4,7 +4,7 @@ Source: the configuration_*.py of https://github.com/huggingface/transformers
 Ours / theirs: rope_parameters = rope_theta beside rope_scaling, in older files
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 Config = Mapping[str, Any]
@@ -26,3 +26,10 @@ def rope_settings(config: Config, base: float = 10000.0) -> dict[str, Any]:
     """
     found = {"rope_theta": config.get("rope_theta", base)}
     return found | (config.get("rope_parameters") or {}) | (config.get("rope_scaling") or {})
+
+
+def check_layer_types(kinds: Collection[str], known: Collection[str]) -> None:
+    """Raise ValueError unless each layer is of a known kind."""
+    for kind in kinds:
+        if kind not in known:
+            raise ValueError(f"layer_types must hold {' or '.join(known)}, got {kind!r}")
