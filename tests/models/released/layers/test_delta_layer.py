@@ -2,30 +2,20 @@
 
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional as F
 
 from course_utils.models.released.layers.delta_layer import GatedDeltaNet
+from tests.models.released.layers.delta_parts import X, assert_read_in_pieces, drawn
 
 WIDTHS = {"key_heads": 2, "value_heads": 4, "d_k": 3, "d_v": 5, "taps": 3, "eps": 1e-3}
-X = torch.randn(2, 7, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 
 
 def made() -> GatedDeltaNet:
-    torch.manual_seed(0)
-    part = GatedDeltaNet(6, **WIDTHS).double()
-    for parameter in part.parameters():
-        nn.init.normal_(parameter, std=0.7)
-    return part
+    return drawn(lambda: GatedDeltaNet(6, **WIDTHS))
 
 
 def test_a_sequence_is_read_at_once_as_in_any_pieces() -> None:
-    part, found = made(), []
-    past = part.empty(2, dtype=torch.float64)
-    for piece in X.split((1, 4, 2), dim=1):
-        read, past = part(piece, past)
-        found.append(read)
-    torch.testing.assert_close(torch.cat(found, dim=1), part(X)[0])
+    assert_read_in_pieces(made())
 
 
 def test_it_is_a_loop_over_tokens_and_heads() -> None:

@@ -1,29 +1,18 @@
 """Kimi's delta attention: each row of a state fades by itself."""
 
 import torch
-from torch import nn
 
 from course_utils.models.released.layers.delta_layer import GatedDeltaNet
 from course_utils.models.released.layers.kimi_delta import KimiDeltaNet
-
-X = torch.randn(2, 7, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+from tests.models.released.layers.delta_parts import X, assert_read_in_pieces, drawn
 
 
 def made() -> KimiDeltaNet:
-    torch.manual_seed(0)
-    part = KimiDeltaNet(6, num_heads=2, d_k=5, taps=3, eps=1e-3).double()
-    for parameter in part.parameters():
-        nn.init.normal_(parameter, std=0.7)
-    return part
+    return drawn(lambda: KimiDeltaNet(6, num_heads=2, d_k=5, taps=3, eps=1e-3))
 
 
 def test_a_sequence_is_read_at_once_as_in_any_pieces() -> None:
-    part, found = made(), []
-    past = part.empty(2, dtype=torch.float64)
-    for piece in X.split((1, 4, 2), dim=1):
-        read, past = part(piece, past)
-        found.append(read)
-    torch.testing.assert_close(torch.cat(found, dim=1), part(X)[0])
+    assert_read_in_pieces(made())
 
 
 def test_with_one_gate_for_all_channels_it_is_the_gated_delta_net() -> None:
