@@ -31,8 +31,9 @@ SOCKET = "forks"
 LONGEST = 2**18  # bytes of a request
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NAME = 1, 4, 15
 IMPORTED = (
-    *("ipykernel.kernelapp", "ipykernel.inprocess", "ipywidgets", "matplotlib.pyplot", "seaborn"),
-    *("torch", "torch._dynamo", "jupyterlab.labapp", "jupyter_server_terminals", "nbgrader.apps"),
+    *("debugpy", "ipykernel.kernelapp", "ipywidgets", "jedi", "jupyterhub.singleuser.extension"),
+    *("jupyterlab.labapp", "jupyterlab_jupytext", "matplotlib.pyplot", "seaborn"),
+    *("nbgrader.server_extensions.assignment_list", "torch", "torch._dynamo"),
 )
 
 
