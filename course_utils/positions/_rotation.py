@@ -41,4 +41,17 @@ def rotate_split_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.cat((u * cos - v * sin, u * sin + v * cos), dim=-1)
 
 
-ROTATIONS = {"interleaved": rotate_interleaved, "split halves": rotate_split_halves}
+PARTNERS = {
+    "interleaved": lambda x: x.unflatten(-1, (-1, 2)).flip(-1).flatten(-2),
+    "split halves": lambda x: x.roll(x.shape[-1] // 2, dims=-1),
+}
+"""Where the other feature of each pair is: a rotation is x·cos ± partner·sin."""
+WIDENED = {
+    "interleaved": lambda cos, sin: (
+        cos.repeat_interleave(2, dim=-1), torch.stack((-sin, sin), dim=-1).flatten(-2)
+    ),
+    "split halves": lambda cos, sin: (
+        torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
+    ),
+}  # fmt: skip
+"""Tables with a column for each feature instead of each pair; the sine has its partner's sign."""
