@@ -1,8 +1,10 @@
 """The parts of the instructor's pages that are made of data: pacing, and pitfalls."""
 
+import re
 from dataclasses import fields
 from html import escape
 from itertools import accumulate, pairwise
+from typing import Any
 
 from book.blocks import block, code_words, folded, recorded, table, wrong_lines
 from book.facts import Facts
@@ -59,7 +61,22 @@ def hub_costs() -> str:
         "of the table below; the kernels of whole chapters were measured after it had left."
     )
     head = ("What", "Median", "95th percentile", "Most")
-    return block(table(head, rows, "numbers"), f"<p>{made}</p>")
+    return block(table(head, rows, "numbers"), f"<p>{made}</p>", f"<p>{_rule(record)}</p>")
+
+
+def _rule(record: dict[str, Any]) -> str:
+    """Return how many learners a machine carries, by what was measured."""
+    held = {run["what"]: run["median"] for run in record["runs"]}
+    server, given = held["server of a learner, MiB"], record["settings"]
+    whole = re.compile(r"kernel after the whole of chapter (\d+), forked: own, MiB")
+    needs = [(found[1], server + held[what]) for what in held if (found := whole.fullmatch(what))]
+    each = (f"{each:.0f} MiB after the whole of chapter {chapter}" for chapter, each in needs)
+    many = (f"{1024 / each:.1f}" for _, each in needs)
+    return (
+        f"<strong>Rule.</strong> A learner's server and kernel hold {', '.join(each)}, besides "
+        f"what all share: {' or '.join(many)} learners per GiB. These {given['accounts']} worked "
+        f"at once on {record['machine'].split(',')[0]}; fewer work at once in a class that talks."
+    )
 
 
 CLASS = {  # a column of the table of classes: the row of a class's measurements, and which of them
