@@ -18,8 +18,9 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(os.environ["COURSE_HUB"])
 ACCOUNTS = json.loads((FOLDER / "accounts.json").read_text(encoding="utf-8"))
 INSTRUCTOR = "instructor"
-CONFIG = [str(ROOT / "deploy"), str(ROOT / "tools" / "jupyter")]
-LEARNER = str(ROOT / "deploy" / "learner")  # hides what only the instructor needs
+DEPLOY = ROOT / "deploy"
+CONFIG = [str(DEPLOY), str(ROOT / "tools" / "jupyter")]
+LEARNER = str(DEPLOY / "learner")  # hides what only the instructor needs
 FIRST_NUMBER = 70_000  # of the learners as users of the system, where the hub is root's
 
 
@@ -54,14 +55,18 @@ def prepare(spawner):
             for path in [new, *new.rglob("*")]:
                 os.chown(path, number, number)
         new.rename(home)
-    walls = [sys.executable, str(ROOT / "deploy" / "walled.py"), str(FOLDER), str(number)]
     spawner.environment["TMPDIR"] = str(home / ".tmp")
     spawner.environment["JUPYTER_CONFIG_PATH"] = os.pathsep.join([*CONFIG, LEARNER])
-    spawner.cmd = [*walls, "jupyterhub-singleuser"]
+    if os.getuid() == 0:  # it is forked, and so are its kernels: see fork_server.py
+        spawner.environment["JUPYTER_PATH"] = LEARNER
+        spawner.cmd = [sys.executable, "-I", "-S", f"{DEPLOY}/forked.py", "server", str(number)]
+    else:
+        walls = [sys.executable, f"{DEPLOY}/walled.py", str(FOLDER), str(number)]
+        spawner.cmd = [*walls, "jupyterhub-singleuser"]
 
 
-# The released model: one copy for all, which the walls open for reading.
-MODEL = {name: os.environ[name] for name in ("ATTENTION_COURSE_MODEL",) if name in os.environ}
+# The released model, one copy for all, which the walls open for reading; and what saves memory.
+HANDED_ON = ("ATTENTION_COURSE_MODEL", "OMP_NUM_THREADS", "MALLOC_")
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (given by JupyterHub)
 
@@ -92,15 +97,11 @@ c.JupyterHub.concurrent_spawn_limit = int(
     os.environ.get("COURSE_HUB_AT_ONCE", 2 * (os.cpu_count() or 1))
 )
 c.JupyterHub.spawn_throttle_retry_range = (5, 10)  # seconds
-c.JupyterHub.template_paths = [str(ROOT / "deploy" / "templates")]
+c.JupyterHub.template_paths = [str(DEPLOY / "templates")]
 c.Spawner.environment = {
-    **MODEL,
+    **{name: value for name, value in os.environ.items() if name.startswith(HANDED_ON)},
     "COURSE_HUB": str(FOLDER),
     "JUPYTER_CONFIG_PATH": os.pathsep.join(CONFIG),
-    "MALLOC_ARENA_MAX": "2",
-    "MALLOC_MMAP_THRESHOLD_": "4194304",  # a large tensor's memory goes back when it is freed
-    "MALLOC_TRIM_THRESHOLD_": "16777216",
-    "OMP_NUM_THREADS": "1",  # nobody takes all processors
     "PYTHONPATH": str(FOLDER / "python"),  # the package alone: the folder around it is closed
     "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
 }

@@ -29,18 +29,19 @@ COURSE = (
 )
 
 
-def places(folder: Path, own_number: bool) -> dict[Path, int]:
+def places(folder: Path, home: Path, own_number: bool) -> dict[Path, int]:
     """Return what a learner's processes may use, and how.
 
     Args:
         folder: The class's.
+        home: The learner's.
         own_number: Whether the learner is a user of the system's: only then are the terminals of
             others closed, and terminals can be open at all.
     """
     exchange = folder / "exchange" / "attention"
     python = (sys.prefix, sys.base_prefix, folder / "python")
     read = [*SYSTEM, *python, *(ROOT / name for name in COURSE), *released_model()]
-    write = [os.environ["HOME"], *DEVICES, *(TERMINALS if own_number else ())]
+    write = [home, *DEVICES, *(TERMINALS if own_number else ())]
     allowed = {
         **dict.fromkeys(map(Path, read), READ),
         **dict.fromkeys(map(Path, write), ALL),
@@ -91,10 +92,15 @@ def bring_within_reach(needed: Iterable[Path]) -> None:
             os.close(number)
 
 
-def main() -> None:
-    """Put up the walls and become the command."""
-    folder, number, command = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
-    allowed = places(folder, own_number=os.getuid() == 0)
+def enclose(folder: Path, number: int, home: Path) -> None:
+    """Put up the walls around this process, and go to the home.
+
+    Args:
+        folder: The class's.
+        number: Of the learner as a user of the system, which this process becomes if it is root's.
+        home: The learner's.
+    """
+    allowed = places(folder, home, own_number=os.getuid() == 0)
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if os.getuid() == 0:
@@ -104,9 +110,9 @@ def main() -> None:
         os.setuid(number)
     if not confine(allowed, network=True):
         sys.exit("A learner's server needs Landlock: Linux 5.13 or newer, with it switched on.")
-    os.chdir(os.environ["HOME"])
-    os.execvp(command[0], command)
+    os.chdir(home)
 
 
 if __name__ == "__main__":
-    main()
+    enclose(Path(sys.argv[1]), int(sys.argv[2]), Path(os.environ["HOME"]))
+    os.execvp(sys.argv[3], sys.argv[3:])

@@ -733,12 +733,11 @@ cases = {
     "all components the same": (q[:, :1].expand(-1, d_k), k[:, :1].expand(-1, d_k), 0, d_k**2),
     "mean 1 instead of 0": (q + 1, k + 1, d_k, 3 * d_k),
 }
-
-# %%
 print(f"{'':26} {'mean':>6} {'theory':>7} {'variance':>9} {'theory':>7}")
 for name, (left, right, centre, variance) in cases.items():
     dots = (left * right).sum(dim=-1)
     print(f"{name:26} {dots.mean():6.1f} {centre:7.1f} {dots.var():9.0f} {variance:7.0f}")
+del q, k, uniform_q, uniform_k, cases, left, right, dots  # 90 MB
 
 # %% [markdown]
 r"""
@@ -762,6 +761,7 @@ for width in widths[:7]:
         curves.values(), (own, mixed, shared.expand_as(own)), strict=True
     ):
         curve.append((left * right).sum(dim=-1).var().item())
+del shared, own, mixed, left, right  # 80 MB
 for name, curve in curves.items():
     print(f"{name:18} {measure.fit_power_law(widths[:7], curve)}")
 

@@ -49,6 +49,12 @@ MODES = {  # of the folders that are made
     "exchange/attention/inbound": 0o733,
     "exchange/attention/feedback": 0o711,
 }
+SAVING = {  # of memory and processors, in what belongs to learners
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": "4194304",  # a large tensor's memory goes back when it is freed
+    "MALLOC_TRIM_THRESHOLD_": "16777216",
+    "OMP_NUM_THREADS": "1",  # nobody takes all processors
+}
 PROXY = ROOT / "node_modules" / ".bin" / "configurable-http-proxy"
 
 
@@ -69,6 +75,7 @@ class Hub:
         self.address = f"http://127.0.0.1:{self.ports[0]}"
         self.hub: subprocess.Popen[bytes] | None = None
         self.proxy: subprocess.Popen[bytes] | None = None
+        self.forks: subprocess.Popen[bytes] | None = None
         self._key = secrets.token_hex(32)
 
     def make(self) -> None:
@@ -101,6 +108,7 @@ class Hub:
         return (
             ports
             | model
+            | SAVING
             | {
                 "COURSE_HUB": str(self.folder),
                 "CONFIGPROXY_AUTH_TOKEN": self._key,
@@ -110,10 +118,18 @@ class Hub:
         )
 
     def start(self) -> None:
-        """Start the proxy and the hub, each where it does not run.
+        """Start the proxy, the hub and, as root, the fork server, each where it does not run.
 
         The proxy is no child of the hub's: what is open stays open while a hub is started again.
         """
+        if os.getuid() == 0 and (self.forks is None or self.forks.poll() is not None):
+            (self.folder / "forks").unlink(missing_ok=True)
+            place = str(ROOT / "deploy" / "fork_server.py")
+            # What it holds, learners can read in their forks: no secret of ours or root's.
+            known = ("COURSE_HUB", ELSEWHERE, "PATH", *SAVING)
+            given = {name: value for name, value in self._environment().items() if name in known}
+            given |= {"HOME": "/root", "LANG": "C.UTF-8", "PYTHONPATH": f"{self.folder}/python"}
+            self.forks = self._run(sys.executable, place, str(self.folder), env=given)
         public, hub, api = map(str, self.ports)
         if self.proxy is None or self.proxy.poll() is not None:
             self.proxy = self._run(
@@ -126,21 +142,23 @@ class Hub:
             self.hub = self._run(sys.executable, "-m", "jupyterhub", "-f", config)
 
     def wait(self) -> None:
-        """Wait until the hub answers.
+        """Wait until the hub answers, and forks.
 
         Raises:
             SystemExit: It has ended; the message is what it said last.
         """
-        while self.hub is not None and not self.answers():
-            if self.hub.poll() is not None:
-                said = (self.folder / "hub" / "log").read_text(errors="replace").splitlines()
-                sys.exit("\n".join(["The hub did not start:", *said[-20:]]))
+        forks = self.folder / "forks"
+        while not self.answers() or (self.forks is not None and not forks.exists()):
+            for one in (self.hub, self.forks):
+                if one is not None and one.poll() is not None:
+                    said = (self.folder / "hub" / "log").read_text(errors="replace").splitlines()
+                    sys.exit("\n".join(["The hub did not start:", *said[-20:]]))
             time.sleep(0.2)
 
-    def _run(self, *command: str) -> "subprocess.Popen[bytes]":
+    def _run(self, *command: str, env: dict[str, str] | None = None) -> "subprocess.Popen[bytes]":
         with (self.folder / "hub" / "log").open("ab") as log:
             return subprocess.Popen(
-                command, cwd=self.folder / "hub", env=os.environ | self._environment(),
+                command, cwd=self.folder / "hub", env=env or os.environ | self._environment(),
                 start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
 
@@ -160,7 +178,7 @@ class Hub:
             pid, status = os.waitpid(-1, 0)
             if pid == self.hub.pid and os.WIFEXITED(status):
                 sys.exit("The hub has ended; see its log.")
-            if pid in (self.hub.pid, self.proxy.pid):
+            if pid in (self.hub.pid, self.proxy.pid, self.forks.pid if self.forks else None):
                 self.start()
 
     def stop(self) -> None:

@@ -8,10 +8,12 @@ shows in the next, and the outputs are not those that were stored. The time that
 is left out of the comparison, as it is left out of what is stored, and so is the length of the bar,
 which gives way to the time. Of figures nothing is compared, neither the light nor the dark picture.
 Cells that need the released model are not compared where its file is not, and a warning says so.
+The chapter that runs longest comes first, so that no core waits for it at the end.
 With `--nbval-lax`, which compares nothing, no training takes more than 20 steps: the kernel
 shortens the loop by itself.
 """
 
+import json
 import os
 import re
 import shutil
@@ -22,6 +24,7 @@ from pathlib import Path
 import pytest
 
 from course_utils.dark_figures import MIME
+from course_utils.environment import ROOT
 from course_utils.model_file import MISSING, model_path
 from course_utils.plotting import WANTS_TWINS
 from tools.notebooks.outputs import BAR_TIMING
@@ -44,7 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Compare no outputs of the released model, and say so, where there is none to run."""
+    """Order the notebooks; compare no outputs of the released model where there is none to run."""
+    seconds = json.loads((ROOT / "book" / "running.json").read_text(encoding="utf-8"))
+    items.sort(key=lambda item: -seconds.get(item.path.stem, 0))
     sources = [(item, getattr(getattr(item, "cell", None), "source", "")) for item in items]
     needing = [item for item, source in sources if re.search("^@with_model", source, re.MULTILINE)]
     if needing and not model_path().exists():

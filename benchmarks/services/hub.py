@@ -26,20 +26,29 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import psutil
+from jupyter_client.manager import start_new_kernel
 
 from benchmarks.recording import Row, Script
 from benchmarks.services.memory import held, watched
 from course_utils.environment import ROOT, read_pins
 from course_utils.exercises import find
+from course_utils.model_file import model_path
+from course_utils.models.released.gguf.gguf_model import converted_path
 from tools.grade_demo import answers_of
 from tools.hub_client import Account, HubError, Kernel
+from tools.hub_demo import SAVING
 
 CHAPTER = "03_scaled_dot_product"
 NOTEBOOK = f"{CHAPTER}/{CHAPTER}.ipynb"
+WHOLE = (CHAPTER, "19_released_model")
+MIB = 2**20
+FIRST_NUMBER = 70_000  # of the learners as users of the system, where the hub is root's
 LOOP = "def {name}(*args, **kwargs):\n    while True:\n        pass\n"
 MISTAKE = (
     "from course_utils.exercises import find as _find\n"
@@ -138,8 +147,11 @@ def memory(folder: Path) -> dict[str, dict[str, int]]:
             given = process.environ()
             if given.get("COURSE_HUB") != str(folder):
                 continue
-            kind = "kernel" if "ipykernel" in " ".join(process.cmdline()) else "server"
             who = given.get("JUPYTERHUB_USER", "hub")
+            if (number := process.uids().real - FIRST_NUMBER) >= 0:
+                who = f"learner{number:02d}"  # of a fork, whose environment is the fork server's
+            said = f"{process.name()} {' '.join(process.cmdline())}"
+            kind = "kernel" if "kernel" in said else "server"
             used[who][kind if who != "hub" else "all"] += held(process)
     return used
 
@@ -170,19 +182,63 @@ def hogging(accounts: list[Account]) -> dict[str, float]:
     return timed
 
 
-def whole_chapter(account: Account, folder: Path) -> int:
-    """Return the bytes of one learner's kernel that has run every cell of the chapter."""
+def whole_chapter(account: Account, chapter: str) -> psutil.Process:
+    """Return a kernel of an account that has run every cell of a chapter."""
     for session in account.asked("GET", "api/sessions"):
         account.server("DELETE", f"api/sessions/{session['id']}")
     with account.kernel("notebooks/whole.ipynb") as kernel:
-        for cell in account.read(f"notebooks/{CHAPTER}.ipynb")["cells"]:
+        for cell in account.read(f"notebooks/{chapter}.ipynb")["cells"]:
             if cell["cell_type"] == "code":
                 kernel.run(cell["source"])
-        return memory(folder)[account.name]["kernel"]
+        return psutil.Process(int(kernel.run("import os\nprint(os.getpid())").text))
 
 
-def measure(folder: Path, learners: int, cells: int) -> tuple[list[Row], Seen]:
-    """Start a hub, let the class in, and return the rows of the record."""
+def by_itself(chapter: str) -> psutil.Process:
+    """Return an ordinary kernel, forked from nothing, that has run every cell of a chapter."""
+    manager, client = start_new_kernel(env=os.environ | SAVING)
+    for cell in nbformat.read(ROOT / "notebooks" / f"{chapter}.ipynb", 4).cells:
+        if cell.cell_type == "code":
+            client.execute_interactive(cell.source, output_hook=lambda _: None, allow_stdin=False)
+    return psutil.Process(manager.provisioner.process.pid)
+
+
+def own_and_shared(kernel: psutil.Process) -> dict[str, int]:
+    """Return the MiB that a kernel holds alone, and those it shares or could, and end it.
+
+    Its own are pages that it has written: files that are mapped, of one process or of thirty, are
+    held once.
+    """
+    maps = kernel.memory_maps(grouped=True)
+    own, all_of_it = sum(one.private_dirty for one in maps), sum(one.rss for one in maps)
+    kernel.kill()
+    return {"own": round(own / MIB), "shared": round((all_of_it - own) / MIB)}
+
+
+def after_class(class_: list[Account]) -> list[Row]:
+    """Return rows of what few learners need: verdicts beside loops, kernels of whole chapters."""
+    for one in class_[2:]:
+        one.stop_server()
+    timed = hogging(class_[:2])
+    rows: list[Row] = [
+        {"what": f"a verdict {when}, s", "median": round(t, 3)} for when, t in timed.items()
+    ]
+    for chapter in WHOLE:
+        for how, run in (("forked", partial(whole_chapter, class_[0])), ("by itself", by_itself)):
+            for whose, size in own_and_shared(run(chapter)).items():
+                what = f"kernel after the whole of chapter {chapter[:2]}, {how}: {whose}, MiB"
+                rows.append({"what": what, "median": size})
+    return rows
+
+
+def measure(folder: Path, learners: int, cells: int, alone: bool) -> tuple[list[Row], Seen]:
+    """Start a hub, let the class in, and return the rows of the record.
+
+    Args:
+        folder: The class's.
+        learners: How many.
+        cells: That each of them runs.
+        alone: Whether to go on, when the class has left, with what one or two learners need.
+    """
     command = [sys.executable, "-m", "tools.hub_demo", "--folder", str(folder), "--chapters"]
     demo = subprocess.Popen(
         [*command, CHAPTER, "--accounts", str(learners)], cwd=ROOT, text=True, stdout=-1
@@ -213,21 +269,16 @@ def measure(folder: Path, learners: int, cells: int) -> tuple[list[Row], Seen]:
         inbound = list((folder / "exchange" / "attention" / "inbound").iterdir())
         if len(inbound) != learners:
             seen.lost.append(f"{len(inbound)} hand-ins of {learners}")
-        for one in class_[2:]:
-            one.stop_server()
-        timed = hogging(class_[:2]) if learners > 1 else {}
-        whole = whole_chapter(class_[0], folder)
+        extra = after_class(class_) if alone else []
     finally:
         demo.send_signal(signal.SIGTERM)
         demo.communicate()
-    mib = 2**20
     held_by = [used[name] for name in names]
     every = [value for times in seen.verdicts.values() for value in times]
     rows: list[Row] = [
-        {"what": "server of a learner, MiB", "median": _median(e["server"] / mib for e in held_by)},
-        {"what": "kernel of a learner, MiB", "median": _median(e["kernel"] / mib for e in held_by)},
-        {"what": "kernel after the whole chapter, alone, MiB", "median": round(whole / mib)},
-        {"what": "hub and proxy, MiB", "median": round(used["hub"]["all"] / mib)},
+        {"what": "server of a learner, MiB", "median": _median(e["server"] / MIB for e in held_by)},
+        {"what": "kernel of a learner, MiB", "median": _median(e["kernel"] / MIB for e in held_by)},
+        {"what": "hub and proxy, MiB", "median": round(used["hub"]["all"] / MIB)},
         {"what": "all together at most, GiB", "median": round(peak / 2**30, 1)},
         {"what": "all servers up, s", "median": round(up)},
         {"what": "all of it, minutes", "median": round(minutes, 1)},
@@ -235,7 +286,7 @@ def measure(folder: Path, learners: int, cells: int) -> tuple[list[Row], Seen]:
         _row("notebook opened until its first cell is done, s", seen.first),
         _row("a verdict, s", every),
         *(_row(f"a verdict on a {kind}, s", times) for kind, times in seen.verdicts.items()),
-        *({"what": f"a verdict {when}, s", "median": round(t, 3)} for when, t in timed.items()),
+        *extra,
     ]
     return rows, seen
 
@@ -265,7 +316,7 @@ def main() -> int:
             tempfile.TemporaryDirectory(prefix="hub-bench-", ignore_cleanup_errors=True) as made,
             beside(busy),
         ):
-            rows, seen = measure(Path(made).resolve(), given.accounts, given.cells)
+            rows, seen = measure(Path(made).resolve(), given.accounts, given.cells, not classes)
         classes.append(
             {
                 "busy_processes": busy,
@@ -288,6 +339,7 @@ def main() -> int:
                 "accounts": given.accounts, "chapter": CHAPTER, "code_cells_run": given.cells,
                 "verdicts": first["verdicts"], "wrong_verdicts": first["wrong"],
                 "lost": first["lost"], "load_before": round(load, 1),
+                "model_mapped": converted_path(model_path()).is_file(),
             },
             runs=first["rows"],
             classes=classes,

@@ -163,7 +163,7 @@ def is_stub(fn: Callable[..., Any]) -> bool:
     """Return whether a function's body does nothing at all: only `pass`, `...` or a docstring."""
     code = getattr(fn, "__code__", None)
     idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "COPY_FREE_VARS"}
-    if code is None or not {step.opname for step in dis.get_instructions(code)} <= idle:
+    if code is None or any(step.opname not in idle for step in dis.get_instructions(code)):
         return False
     return all(isinstance(c, str) or c is None or c is Ellipsis for c in code.co_consts)
 

@@ -1,5 +1,7 @@
 """Rotating pairs of features: what both pairings of RoPE and its tables share."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
@@ -41,4 +43,17 @@ def rotate_split_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.cat((u * cos - v * sin, u * sin + v * cos), dim=-1)
 
 
-ROTATIONS = {"interleaved": rotate_interleaved, "split halves": rotate_split_halves}
+PARTNERS: dict[str, Callable[[Tensor], Tensor]] = {
+    "interleaved": lambda x: x.unflatten(-1, (-1, 2)).flip(-1).flatten(-2),
+    "split halves": lambda x: x.roll(x.shape[-1] // 2, dims=-1),
+}
+"""Where the other feature of each pair is: a rotation is x·cos ± partner·sin."""
+WIDENED: dict[str, Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]] = {
+    "interleaved": lambda cos, sin: (
+        cos.repeat_interleave(2, dim=-1), torch.stack((-sin, sin), dim=-1).flatten(-2)
+    ),
+    "split halves": lambda cos, sin: (
+        torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
+    ),
+}  # fmt: skip
+"""Tables with a column for each feature instead of each pair; the sine has its partner's sign."""

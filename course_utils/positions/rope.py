@@ -75,7 +75,8 @@ class RotaryPositions(PositionScheme):
         if query_positions is not key_positions:
             return self.table.rotate(query, query_positions), self.table.rotate(key, key_positions)
         both = self.table.rotate(torch.cat((query, key), dim=1), query_positions)
-        rotated_query, rotated_key = both.split((query.shape[1], key.shape[1]), dim=1)
+        sizes = (query.shape[1], key.shape[1])
+        rotated_query, rotated_key = both.split_with_sizes(sizes, dim=1)
         return rotated_query, rotated_key
 
 

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils.positions._rotation import ROTATIONS, angles, frequencies, per_head
+from course_utils.positions._rotation import PARTNERS, WIDENED, angles, frequencies, per_head
 from course_utils.validation import (
     check_even,
     check_float,
@@ -85,16 +85,17 @@ class RopeTable:
                 f"x must have the axes (..., length, {self.d_k}), got {tuple(x.shape)}"
             )
         check_positions(x, positions=positions)
-        cos, sin = (per_head(table, x) for table in self._cos_sin(x, positions))
-        return ROTATIONS[self.pairing](x, cos, sin)
+        cos, sin = self._cos_sin(x, positions)
+        return x * cos + PARTNERS[self.pairing](x) * sin
 
     def _cos_sin(self, x: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Return for each feature the cosine, and the sine with the sign that its partner gets."""
         one = positions.numel() == 1  # while decoding: neither searched nor looked up
         if positions.is_floating_point() or not positions.numel():
-            return self._made(positions, x.dtype)
+            return self._in_heads(x, *self._made(positions, x.dtype))
         first, last = (int(positions),) * 2 if one else map(int, positions.aminmax())
         if first < 0:
-            return self._made(positions, x.dtype)
+            return self._in_heads(x, *self._made(positions, x.dtype))
         place = (x.device, x.dtype)
         if place not in self._rows or last >= len(self._rows[place][0]):
             # Twice as far as needed, so that decoding one token at a time rarely makes a new table.
@@ -103,11 +104,15 @@ class RopeTable:
                 self._rows[place] = self._made(every, x.dtype)
         cos, sin = self._rows[place]
         if one:
-            shape = (*positions.shape, -1)
-            return cos[last].expand(shape), sin[last].expand(shape)
-        return cos[positions], sin[positions]
+            return cos.narrow(0, last, 1), sin.narrow(0, last, 1)
+        return self._in_heads(x, cos[positions], sin[positions])
+
+    @staticmethod
+    def _in_heads(x: Tensor, *tables: Tensor) -> tuple[Tensor, Tensor]:
+        cos, sin = (per_head(table, x) for table in tables)
+        return cos, sin
 
     def _made(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         turned = angles(positions, self.frequencies)
         cos, sin = turned.cos() * self.magnitude, turned.sin() * self.magnitude
-        return cos.to(dtype), sin.to(dtype)
+        return WIDENED[self.pairing](cos.to(dtype), sin.to(dtype))

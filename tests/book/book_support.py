@@ -79,14 +79,16 @@ class Visit:
 
     def turn(self, mode: str) -> None:
         """Give the window the width and the scheme of a mode, and wait for what follows."""
+        before = self.page.viewport_size
         self.dress(mode)
-        self.settle(pause=350)
+        self.settle(pause=350 if self.page.viewport_size != before else 0)
 
     def dress(self, mode: str) -> None:
         """Give the window the width and the scheme of a mode."""
         width, scheme = MODES[mode]
         self.page.emulate_media(color_scheme=scheme)
-        self.page.set_viewport_size({"width": width, "height": 900})
+        if self.page.viewport_size != (size := {"width": width, "height": 900}):
+            self.page.set_viewport_size(size)
 
     def settle(self, pause: int = 0) -> None:
         """Wait until mathematics and widgets stand and no colour fades."""

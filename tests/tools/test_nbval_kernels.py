@@ -52,6 +52,13 @@ def test_a_figure_s_twin_is_neither_compared_nor_drawn(
     assert os.environ[WANTS_TWINS] == ""
 
 
+def test_the_longest_chapter_comes_first_and_its_cells_stay_in_order() -> None:
+    names = ["00_start_here", "00_start_here", "new", "01_bottleneck", "01_bottleneck"]
+    items = [SimpleNamespace(path=Path(f"{name}.ipynb"), at=at) for at, name in enumerate(names)]
+    nbval_kernels.pytest_collection_modifyitems(items)
+    assert [item.at for item in items] == [3, 4, 0, 1, 2]
+
+
 @pytest.mark.parametrize("there", [True, False])
 def test_cells_of_the_released_model_are_compared_only_with_it(
     there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -61,7 +68,8 @@ def test_cells_of_the_released_model_are_compared_only_with_it(
     if there:
         path.touch()
     sources = ("kept = {}\n\n@with_model\ndef cell():\n    pass", "print(1)", "")
-    items = [SimpleNamespace(cell=SimpleNamespace(source=source)) for source in sources]
+    path = Path("new.ipynb")
+    items = [SimpleNamespace(cell=SimpleNamespace(source=one), path=path) for one in sources]
     for item in items:
         item.options = {"check": True}
     with warnings.catch_warnings(record=True) as said:

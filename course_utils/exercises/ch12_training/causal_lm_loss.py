@@ -52,6 +52,8 @@ EXERCISE = exercise(
         case("every size is 4", predictions((4, 4, 4), (2, 4, 3, 4))),
         case("logits of 10⁴", predictions((2, 4, 5), (3, 4), size=1e4), gradient="equal"),
         case("one class", predictions((2, 3, 1), pad_id=-1)),
+        case("one class, which is padding", lambda g: (normal(g, 2, 3, 1), torch.zeros(2, 3, dtype=torch.long), 0)),
+        case("one target that counts", predictions((2, 5, 6), (2, 1))),
         case("two tokens: one target each", predictions((3, 2, 5)), gradient="equal"),
         case("what comes back, even if nothing counts", predictions((2, 4, 5), (3, 4)), run=reached,
              says=NOTHING_COUNTS),

@@ -43,6 +43,16 @@ def _scaled(size: float) -> Make:
     return make
 
 
+def _larger(size: float) -> Make:
+    """Make values of rank 2 and width 4 of this size: what rounding leaves of a direction is of a size of its own."""
+
+    def make(g: torch.Generator) -> tuple[Tensor, Tensor]:
+        weights, value = _made(2, 3, 7, 4, rank=2)(g)
+        return weights, size * value
+
+    return make
+
+
 def _twice(g: torch.Generator) -> tuple[Tensor, Tensor]:
     """Make two features that are equal and one that is 0."""
     weights, value = _made(4, 6, 2)(g)
@@ -124,6 +134,8 @@ EXERCISE = exercise(
         case("values that are all 0", lambda g: (_made(2, 3, 5, 2)(g)[0], torch.zeros(2, 5, 2, dtype=torch.float64))),
         case("features of very different size", _scaled(1e-4), tolerance=1e-5),
         case("values of thousands", lambda g: (_made(2, 3, 6, 3)(g)[0], normal(g, 2, 6, 3, size=5e3))),
+        case("values of thousands, rank 2", _larger(1e4), tolerance=1e-6),
+        case("values of a millionth, rank 2", _larger(1e-6), tolerance=1e-6),
         case("one key", _made(2, 3, 1, 2)),
         case("one query", _made(2, 1, 5, 2)),
         case("every size is 4, rank 2", _made(4, 4, 4, 4, rank=2)),

@@ -72,6 +72,15 @@ first = []
 content = (default_system + "{}") * (lacks and message is messages[0]) + message["content"]
 """
 
+_JOINED = """
+joined = []
+for one in messages:
+    if joined and joined[-1]["role"] == one["role"]:
+        joined[-1] = {{**one, "content": joined[-1]["content"] + "{}" + one["content"]}}
+    else:
+        joined.append(one)
+rest = joined
+"""
 _GAP = 'head = f"{{begin}}{{role}}{0}"\nopening = f"{{begin}}assistant{0}"'
 
 
@@ -153,6 +162,8 @@ EXERCISE = exercise(
         _case("the content before the role in each dict", _OWN, *_ASKED, turned=True),
         _case("the first message once more", _ASKED[0], _ASKED[1], _ASKED[0]),
         _case("a system message alone", _OWN),
+        _case("two messages of one role, one behind the other", _OWN, _ASKED[0], ("user", "In one word."),
+              ("assistant", "5"), ("assistant", "Five.")),
         _case("the assistant speaks first", ("assistant", "How can I help?"), ("user", "Not at all.")),
         case("the messages after the call", _talk(*_ASKED), run=_left,
              says="The caller's list of messages, or a dict in it, is no longer what it was."),
@@ -171,6 +182,10 @@ EXERCISE = exercise(
                 'lacks = all(one["role"] != "system" for one in messages)'),
         mistake("the condition the wrong way round", "The default was written before a system message, and not where "
                 "there is none. When is it needed?", 'lacks = bool(messages) and messages[0]["role"] == "system"'),
+        mistake("the default before a user's message alone", "Where the assistant, or a tool, speaks first, the "
+                "default is missing. Before which role alone is none needed?",
+                'lacks = bool(messages) and messages[0]["role"] == "user"',
+                'lacks = bool(messages) and messages[0]["role"] in ("user", "assistant")'),
         mistake("the default without any messages", "A system message was written although there are no messages at "
                 "all. What should be left then?", 'lacks = not messages or messages[0]["role"] != "system"'),
         mistake("no first message to look at", "The call fails where there are no messages. What does an empty list "
@@ -337,6 +352,9 @@ EXERCISE = exercise(
                 "rest = [one for one in messages if one['role'] == 'user']", matches=_too_few),
         mistake("a message written twice", "A message was written that the conversation does not have, or one was "
                 "written twice.", "rest = [*messages, *messages[-1:]]", matches=_too_many),
+        mistake("messages of one role joined", "Two messages of the same role, one behind the other, became one. "
+                "Each has marks of its own.",
+                *(_JOINED.format(gap) for gap in ("\\n", "\\n\\n", " ", ""))),
         mistake("messages in another order", "The messages are not in the order of the conversation.",
                 "rest = list(messages[::-1])", "written = [*first, *rest][::-1]",
                 'rest = sorted(messages, key=lambda one: one["role"])', matches=_reordered),

@@ -174,6 +174,34 @@ def merge_by_rank(piece, ranks):
         symbols[at : at + 2] = ["".join(symbols[at : at + 2])]
     return symbols
 """
+_LONGEST = """
+def merge_by_rank(piece, ranks):
+    symbols = list(piece)
+    while True:
+        known = [(at, pair) for at, pair in enumerate(zip(symbols, symbols[1:])) if pair in ranks]
+        if not known:
+            return symbols
+        at, pair = min(known, key=lambda one: (-len("".join(one[1])), ranks[one[1]]))
+        symbols[at : at + 2] = ["".join(pair)]
+"""
+_COUNTED = """
+def merge_by_rank(piece, ranks):
+    symbols = list(piece)
+    for left, right in sorted(ranks, key=lambda pair: ranks[pair]):
+        for at in range(len(symbols) - 1):
+            if symbols[at] == left and symbols[at + 1] == right:
+                symbols[at : at + 2] = [left + right]
+    return symbols
+"""
+_AS_READ = """
+def merge_by_rank(piece, ranks):
+    symbols = []
+    for one in piece:
+        symbols.append(one)
+        while tuple(symbols[-2:]) in ranks:
+            symbols[-2:] = ["".join(symbols[-2:])]
+    return symbols
+"""
 _SWEEP = """
 def merge_by_rank(piece, ranks):
     {before}
@@ -232,7 +260,8 @@ EXERCISE = exercise(
                 "learned earlier?", "first = max(known, key=lambda pair: ranks[pair])",
                 _ONE_BY_ONE.format(pair="pair", order="sorted(ranks, key=lambda pair: -ranks[pair])", merge=_ALL)),
         mistake("the first pair that has a rank", "The leftmost or rightmost pair that has a rank was merged, whatever "
-                "its rank. Which pair of the whole word comes first?", "first = known[0]", "first = known[-1]"),
+                "its rank. Which pair of the whole word comes first?", "first = known[0]", "first = known[-1]",
+                _AS_READ),
         mistake("the order of the dict", "The pair that comes first in the dict was merged. What do its values say?",
                 "first = next(pair for pair in ranks if pair in known)",
                 _ONE_BY_ONE.format(pair="pair", order="ranks", merge=_ALL)),
@@ -243,7 +272,9 @@ EXERCISE = exercise(
                 "first = Counter(known).most_common(1)[0][0]"),
         mistake("the longest pair", "Of all pairs the one with the longest, or shortest, result was merged. Which "
                 "number decides?", "first = max(known, key=lambda pair: len(''.join(pair)))",
-                "first = min(known, key=lambda pair: len(''.join(pair)))"),
+                "first = min(known, key=lambda pair: len(''.join(pair)))",
+                "first = max(known, key=lambda pair: (len(''.join(pair)), -ranks[pair]))",
+                _LONGEST),
         mistake("longest match", "The word was cut into the longest strings that some merge makes. Other tokenizers do "
                 "so; here the order of the merges decides.", _NAMES + "result = longest(piece, names)",
                 _NAMES + "result = [one[::-1] for one in longest(piece[::-1], {n[::-1]: 0 for n in names})][::-1]"),
@@ -277,6 +308,8 @@ EXERCISE = exercise(
                 "is a word read?", "rest = list(symbols)\nturned = []\nwhile rest:\n"
                 "    many = 2 if tuple(rest[-2:]) == first else 1\n    turned.insert(0, ''.join(rest[-many:]))\n"
                 "    del rest[-many:]\nsymbols[:] = turned"),
+        mistake("places counted before the merges", "The places were counted once, and then the list became shorter: "
+                "the call fails at its end. How many neighbours are left after a merge?", _COUNTED),
         mistake("a symbol used twice", "A symbol went into two merges, or stayed beside what it was merged into, so "
                 "the word grew longer. Where does the search go on after a merge?", "at += 1",
                 "places = {i for i, pair in enumerate(pairs) if pair == first}\n"

@@ -87,6 +87,8 @@ def prompt_lookup(tokens, shortest, longest, num_draft):
     return []
 """
 _CLAMPED = "sizes = range({}, shortest - 1, -1)"
+# How many tokens were found again.
+_FOUND = "next((n for n in sizes if any(text[p : p + n] == text[-n:] for p in range(length - n))), 0)"
 _FILLED = "draft = (text[start : start + limit] + [{}] * limit)[:limit]"
 EXERCISE = exercise(
     prompt_lookup,
@@ -167,6 +169,8 @@ EXERCISE = exercise(
         mistake("no limit", "The draft has more tokens than `num_draft`.", "limit = length"),
         mistake("the limit off by one", "The draft may have `num_draft` tokens: not one more, and not one less.",
                 "limit = num_draft + 1", "limit = max(num_draft - 1, 0)"),
+        mistake("a draft as long as the match", "The draft has as many tokens as were found again, or stops there. "
+                "What limits its length?", f"limit = min(num_draft, {_FOUND})", f"limit = {_FOUND}"),
         mistake("no draft of 0 tokens", "With num_draft=0 there is a draft. How many tokens may it have?",
                 "limit = max(num_draft, 1)", "limit = num_draft or length"),
         mistake("short drafts passed over", "A place near the end was passed over because fewer than `num_draft` "

@@ -95,6 +95,12 @@ def _another_tail(args: tuple[Any, ...], got: list[str]) -> bool:
     return last.endswith(_SIGN) and [*others] == [*got[:-1]] and got[-1].startswith(last[:-1])
 
 
+def _no_tail(args: tuple[Any, ...], got: list[str]) -> bool:
+    """Return whether all is right but that nothing shows that the last character was cut off."""
+    *others, last = stream_text(*args)
+    return last.endswith(_SIGN) and got == [*others, last.removesuffix(_SIGN)]
+
+
 def _inside(short: str, long: str) -> bool:
     """Return whether a text is what is left of another one when some of its characters are taken out."""
     left = iter(long)
@@ -138,6 +144,16 @@ def stream_text(pieces):
     for number, character in zip(starts, whole):
         entries[number] += character
     return entries
+"""
+# The codec's own decoder, told of the end, without leave to replace anything.
+_STRICT = """
+def stream_text(pieces):
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    return [decode(piece, number == len(pieces)) for number, piece in enumerate(pieces, 1)]
+"""
+_AFRESH = """
+def stream_text(pieces):
+    return [codecs.getincrementaldecoder("utf-8")("replace").decode(piece) for piece in pieces]
 """
 _BY_NEXT_BYTE = """
 def stream_text(pieces):
@@ -238,7 +254,7 @@ EXERCISE = exercise(
         NOTHING,
         mistake("each piece decoded alone", "Each piece was decoded by itself. A character whose bytes lie in two "
                 "pieces is whole in neither: what must be kept of a piece until the next one arrives?",
-                *map(_ALONE.format, ("replace", "ignore", "strict", "backslashreplace", "surrogateescape"))),
+                *map(_ALONE.format, ("replace", "ignore", "strict", "backslashreplace", "surrogateescape")), _AFRESH),
         mistake("Latin-1", "Every byte was taken for a character. In UTF-8 a character has one to four bytes.",
                 'entry = piece.decode("latin-1")\nis_cut = False', 'entry = "".join(map(chr, piece))\nis_cut = False\n'
                 'tail = ""', 'entry = piece.decode("cp1252", "replace")\nis_cut = False'),
@@ -304,7 +320,8 @@ EXERCISE = exercise(
                 'waiting = arrived[used:] if piece else b""',
                 'rest = arrived[used:] if piece else b""\nwaiting = rest\nis_cut = len(rest) > 0'),
         mistake("the end lost", "The text was cut off inside its last character, and nothing shows it. What is left "
-                "over when no further piece comes?", "is_cut = False"),
+                "over when no further piece comes?", "is_cut = False",
+                "is_cut = bool(waiting and pieces[-1])", "is_cut = bool(waiting and not entry)", matches=_no_tail),
         mistake("the end as an entry of its own", "The sign for the cut-off character is an entry of its own, or "
                 "there is one entry more for it. There are as many entries as pieces.",
                 "entries = [*shown, sign] if is_cut else shown", "entries = [*shown, tail]"),
@@ -326,9 +343,10 @@ EXERCISE = exercise(
                 'sign = "\\\\ufffd"', 'sign = repr(waiting)', 'sign = "..."', 'sign = " "',
                 'sign = waiting.decode("utf-8", "surrogateescape")', 'sign = "U+FFFD"', matches=_another_tail),
         mistake("always a sign at the end", "A U+FFFD is shown although the text is complete. When is there something "
-                "left over?", "is_cut = True", "is_cut = bool(pieces) and not pieces[-1]"),
+                "left over?", "is_cut = True", "is_cut = bool(pieces) and not pieces[-1]",
+                "is_cut = bool(waiting or pieces and not pieces[-1])"),
         mistake("an error at the end", "A text that is cut off ends in an error. What is left over is to be shown "
-                "as one U+FFFD.", 'sign = waiting.decode("utf-8")'),
+                "as one U+FFFD.", 'sign = waiting.decode("utf-8")', _STRICT),
         mistake("a U+FFFD of the text lost", "The text itself may hold a U+FFFD: it is a character like any other, and "
                 "was dropped or held back. Which bytes, and not which signs, tell that a character is incomplete?",
                 'entry = text.replace("\\ufffd", "")', 'text = arrived.decode("utf-8", "replace").rstrip("\\ufffd")',

@@ -173,6 +173,8 @@ EXERCISE = exercise(
                 "starts = [0]", "starts = [0]\nnumber = judged - 1",
                 "starts = [max(length - size, 0)]\ncounted = losses\nnumber = min(size, length) - 1",
                 matches=_of_one_window),
+        mistake("only the last token of each window", "Of each window only the last token was judged. How many of its "
+                "tokens are in no earlier window?", "counted = losses[-1:]\nnumber = len(starts[: start // step + 1])"),
         mistake("the rest dropped", "The last tokens were not judged, because they do not fill a window. The last "
                 "window may be shorter: it is the first that reaches the end.",
                 "starts = range(0, length - size + 1, step)", "starts = range(0, length - size + 1, step)\n"

@@ -157,7 +157,9 @@ EXERCISE = exercise(
                 "it?", "bottom = value.norm() * output.norm() * fed.norm() * other.norm()",
                 "wrote = value.norm() * output.norm()", "read = fed.norm() * other.norm()",
                 "bottom = output.norm() * fed.norm()", "bottom = value.norm() * other.norm()",
-                "wrote = output.norm()", "read = fed.norm()", "wrote = value.norm()", "read = other.norm()"),
+                "wrote = output.norm()", "read = fed.norm()", "wrote = value.norm()", "read = other.norm()",
+                "bottom = value.norm() * (output @ fed).norm() * other.norm()"),
+        mistake("in percent", "The score is in percent. It lies between 0 and 1.", "score = 100 * top / safe"),
         mistake("spectral norm", "Only the largest singular value of a matrix counts here. The Frobenius norm counts "
                 "all entries: which one is it?", _normed(_SVD.format("{}", 2)), _normed("torch.linalg.svdvals({})[0]"),
                 f"top = {_SVD.format('together', 2)}",

@@ -251,7 +251,9 @@ EXERCISE = exercise(
                 "out = scaled @ unembed.reshape(x.shape[-1], -1)"),
         mistake("not whole numbers and tensors", "Each result should be a tensor with the states' leading axes, also "
                 "where there are none.", "return rank.tolist(), log_prob", "return rank.tolist(), log_prob.tolist()",
-                "return int(rank), float(log_prob)", "return rank.item(), log_prob"),
+                "return int(rank), float(log_prob)", "return rank.item(), log_prob",
+                "return (rank, log_prob) if rank.dim() else (rank.item(), log_prob.item())",
+                "return (rank, log_prob) if rank.dim() else (rank.item(), log_prob)"),
         mistake("an axis of size 1 left in", "There is an axis of size 1 too many. Which operation ends with a number, "
                 "and not with a vector of one?", "return rank.unsqueeze(-1), log_prob.unsqueeze(-1)",
                 "return rank, log_prob.unsqueeze(-1)", "return rank.unsqueeze(-1), log_prob",

@@ -249,6 +249,9 @@ EXERCISE = exercise(
         mistake("a position left out", "One position has no shares: the first, or the last. Which numbers does your "
                 "range give?", "places = range(1, length)", "places = range(length - 1)",
                 "places = range(length - 1)\nresult = grid[:, :-1]", "places = range(1, length)\nresult = grid[:, 1:]"),
+        mistake("the patched run's states put in", "After the first cell, the states came from a changed corrupt run, "
+                "not from the clean one. Which line writes over them?",
+                "given.copy_(left)\nchange = value - base"),
         mistake("one position only", "Only one position was looked at, such as the last.",
                 "places = [length - 1]", "places = [0]"),
         mistake("one layer only", "Only one layer was looked at. Each layer has a row.",

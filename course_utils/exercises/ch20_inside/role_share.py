@@ -244,11 +244,14 @@ EXERCISE = exercise(
                 "rate = table.double().mean()"),
         mistake("no mean over the queries", "There is one number for each query left. Over which axis is the mean "
                 "taken?", "share = summed", "share = summed[..., counted]", "share = summed * counted",
-                "share = summed[..., counted]\nbase = equal[counted]"),
+                "share = summed[..., counted]\nbase = equal[counted]",
+                "share = summed[..., counted] if counted.any() else total"),
         mistake("base as a tensor", "The base rate is to be a Python float, one number. Which method makes one of a "
                 "tensor?", "base = rate", "base = rate.to(weights.dtype)", "base = rate.float()",
                 "base = rate.expand(share.shape)", "base = rate.reshape(1)", "base = [rate.item()]", "base = equal",
-                "base = equal[counted]", "base = rate.to(weights.dtype).expand(share.shape)"),
+                "base = equal[counted]", "base = rate.to(weights.dtype).expand(share.shape)",
+                "base = rate if counted.any() else 0.0",
+                "base = (seen.sum(-1) / visible)[counted].mean() if counted.any() else 0.0"),
         mistake("the two results exchanged", "Share and base rate came back in the other order.", "return base, share"),
         mistake("one of the two results missing", "Two results are asked for: the share and the base rate.",
                 "return share", "return base", "return torch.stack([share, torch.full_like(share, base)])",

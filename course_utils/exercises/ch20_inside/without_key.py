@@ -30,6 +30,8 @@ def without_key(weights, key):
     return result
 """
 
+_NOT_ITS_ROW = "(torch.arange(table.shape[-2]) != key).unsqueeze(-1)"
+
 
 def _made(*shape: int, key: int, dtype: torch.dtype = torch.float64) -> Make:
     return lambda g: (normal(g, *shape).softmax(-1).to(dtype), key)
@@ -170,6 +172,9 @@ EXERCISE = exercise(
                 "result = table * (torch.arange(table.shape[-2]) != key).unsqueeze(-1)",
                 "kept = table.clone()\nkept[..., key, :] = 0\nleft = kept.sum(-1, keepdim=True)",
                 "kept = table.clone()\nkept[..., key, :] = 0\nleft = kept.sum(-1, keepdim=True)\nresult = kept"),
+        mistake("the query of this number silenced too", "The key is hidden, but the query of the same number sees "
+                "nothing now. It may look at all other keys.",
+                f"kept = table * others * {_NOT_ITS_ROW}", f"result = kept / divisor * {_NOT_ITS_ROW}"),
         mistake("spread evenly", "The key's weight was shared out evenly. With the same scores, which of the others "
                 "would gain more: those with large weights, or those with small ones?",
                 "result = kept + table[..., key : key + 1] * others / max(1, table.shape[-1] - 1)",
@@ -191,6 +196,8 @@ EXERCISE = exercise(
                 "number of keys.",
                 "result = (kept / divisor)[..., others]", "result = kept[..., others]",
                 "table = weights[..., torch.arange(weights.shape[-1]) != key]\nothers = torch.tensor(True)"),
+        mistake("counted from the end", "The key was counted from the last one. Where does key 0 stand?",
+                "others = torch.arange(table.shape[-1]).flip(0) != key"),
         mistake("always key 0", "The first key was hidden, whichever was asked for.",
                 "others = torch.arange(table.shape[-1]) != 0",
                 "kept = torch.cat([0 * table[..., :1], table[..., 1:]], -1)",
@@ -330,6 +337,10 @@ EXERCISE = exercise(
         mistake("a gradient at the hidden key", "The values are right, but the hidden key still gets a gradient. Does "
                 "anything depend on its weight?",
                 "kept = table - (table * ~others).detach()", "result = kept / divisor + (table - table.detach())"),
+        mistake("computed in float32", "The numbers went through float32, so that only seven digits are right. Which "
+                "dtype have the weights?", "result = (kept.float() / divisor.float()).to(table.dtype)",
+                "table = weights.float()\nresult = (kept / divisor).to(weights.dtype)",
+                "kept = table.float() * others\nresult = (kept / divisor).to(table.dtype)"),
         rounded_off(without_key, "return result.round(decimals=4)", "return result.round(decimals=2)"),
         squeezed("return result{}"), left_in("return result{}"),
         cut_off("return result.detach()", "return torch.from_numpy(result.detach().numpy())"),

@@ -36,14 +36,7 @@ def token_probabilities(
     Raises:
         ValueError: top_p is not in (0, 1].
     """
-    check_logits(logits)
-    check_number(temperature=temperature)
-    if not 0 <= temperature < float("inf"):
-        raise ValueError(f"temperature must be at least 0 and finite, got {temperature}")
-    if top_p is not None:
-        check_share(top_p=top_p)
-    if top_k is not None:
-        check_at_least(1, top_k=top_k)
+    _check_choice(logits, temperature, top_k, top_p)
     if temperature == 0:
         likeliest = logits.argmax(dim=-1, keepdim=True)
         return torch.zeros_like(logits).scatter(-1, likeliest, 1.0)
@@ -76,9 +69,23 @@ def draw_tokens(
         top_k: How many of the likeliest tokens stay.
         top_p: The share that stays.
     """
-    chances = token_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+    _check_choice(logits, temperature, top_k, top_p)
     if logits.dim() != 2:
         raise ValueError(f"logits must have the axes (B, num_tokens), got {tuple(logits.shape)}")
     if temperature == 0:
-        return chances.argmax(dim=-1)
+        return logits.argmax(dim=-1)
+    chances = token_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
     return torch.multinomial(chances, 1, generator=generator).squeeze(-1)
+
+
+def _check_choice(
+    logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
+) -> None:
+    check_logits(logits)
+    check_number(temperature=temperature)
+    if not 0 <= temperature < float("inf"):
+        raise ValueError(f"temperature must be at least 0 and finite, got {temperature}")
+    if top_p is not None:
+        check_share(top_p=top_p)
+    if top_k is not None:
+        check_at_least(1, top_k=top_k)

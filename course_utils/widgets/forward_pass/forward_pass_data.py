@@ -9,6 +9,7 @@ high bytes first, which deflates better.
 """
 
 import base64
+import math
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
@@ -28,6 +29,9 @@ BEST, NEXT = 3, 10
 LENS, ENTROPY, CHANCE, WEIGHT = 1_000, 256, 65_535, 255
 """Factors of the lens's probabilities, its entropies in nats, next words' probabilities and weights
 before they are rounded."""
+
+ROWS = 96  # that are scored at once: fewer take longer for each, more take more memory
+STRETCH = 256
 
 
 def prompt_data(released: Released, name: str, text: str) -> dict[str, Any]:
@@ -89,9 +93,12 @@ def _head_outputs(released: Released, prompts: Iterable[Sequence[int]], layer: i
 
 
 def _packed(released: Released, seen: Pass) -> str:
-    lens = [_best(lens_scores(released.model, state), BEST) for state in seen.states]
-    words, chances, entropy = (torch.stack(part) for part in zip(*lens, strict=True))
-    next_words, next_chances, _ = _best(seen.logits, NEXT)
+    model, rows = released.model, seen.states[:-1].flatten(0, 1).split(ROWS)
+    lens = [_best(lens_scores(model, some), BEST) for some in rows]
+    # The lens of the last state is what the model itself scores.
+    next_words, next_chances, last_entropy = _best(seen.logits, NEXT)
+    lens.append((next_words[:, :BEST], next_chances[:, :BEST], last_entropy))
+    words, chances, entropy = (torch.cat(part) for part in zip(*lens, strict=True))
     used = torch.cat((words.flatten(), next_words.flatten())).unique()
     text = "\0".join(released.tokenizer.decode([one]) for one in used.tolist()).encode()
     numbers = [
@@ -103,7 +110,7 @@ def _packed(released: Released, seen: Pass) -> str:
     pairs = seen.weights[..., rows, columns].flatten(0, 1).mT
     maps = (pairs * WEIGHT).round().byte().contiguous().numpy()
     parts = [struct.pack("<I", len(text)), text, *map(_two_bytes, numbers), maps.tobytes()]
-    return base64.b64encode(zlib.compress(b"".join(parts), 9)).decode()
+    return base64.b64encode(zlib.compress(b"".join(parts))).decode()
 
 
 def _two_bytes(numbers: Tensor) -> bytes:
@@ -114,5 +121,18 @@ def _two_bytes(numbers: Tensor) -> bytes:
 def _best(logits: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return of each row the likeliest words, their probabilities and the entropy of all."""
     chances = logits.softmax(-1)
-    best, words = chances.topk(count)
-    return words, best, torch.special.entr(chances).sum(-1)
+    best, words = _largest(chances, count)
+    # The logarithm of what the softmax divides by, less the mean score: one logarithm a row.
+    largest = logits.gather(-1, words[:, :1]).squeeze(-1)
+    entropy = largest - best[:, 0].log() - (chances * logits).sum(-1)
+    return words, best, entropy.clamp_min(0.0)
+
+
+def _largest(rows: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return `rows.topk(count)`, sought only in the stretches of a row with the largest numbers."""
+    width = math.gcd(rows.shape[-1], STRETCH)
+    stretches = rows.unflatten(-1, (-1, width))
+    kept = stretches.amax(-1).topk(min(count, stretches.shape[-2])).indices
+    found = stretches.gather(-2, kept.unsqueeze(-1).expand(-1, -1, width))
+    best, place = found.flatten(-2).topk(count)
+    return best, kept.gather(-1, place // width) * width + place % width

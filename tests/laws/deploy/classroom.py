@@ -19,7 +19,7 @@ import websocket
 from course_utils.environment import ROOT
 from course_utils.grading.walls import landlock
 from course_utils.model_file import ELSEWHERE
-from tools.hub_client import Account, HubError
+from tools.hub_client import Account, HubError, Kernel
 from tools.hub_demo import PROXY
 
 NEEDS = [
@@ -81,6 +81,13 @@ def opened(chapter: str, learners: int = 2, **settings: str) -> Iterator[Class]:
         running.process.communicate(timeout=90)
         assert running.process.returncode == 0
         assert running.left() == []
+
+
+def process_numbers(kernel: Kernel) -> tuple[int, int]:
+    """Return the numbers of a kernel and of its server, both as the system has them."""
+    asked = "import os\nprint(os.getpid(), os.environ['JPY_PARENT_PID'])"
+    own, server = map(int, kernel.run(asked).text.split())
+    return own, server
 
 
 def until(holds: Callable[[], bool]) -> None:

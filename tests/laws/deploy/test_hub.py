@@ -9,7 +9,7 @@ import pytest
 
 from course_utils.environment import ROOT
 from course_utils.model_file import ELSEWHERE
-from tests.laws.deploy.classroom import NEEDS, Class, opened, until
+from tests.laws.deploy.classroom import NEEDS, Class, opened, process_numbers, until
 from tools.grade_demo import MISTAKES, answers_of
 from tools.hub_client import Account, HubError, Kernel, terminal
 from tools.hub_demo import LONGEST_FOLDER, main
@@ -197,7 +197,7 @@ def test_nothing_is_lost_when_kernel_server_and_hub_are_killed(hub: Class) -> No
         said = one.run(f"import torch\n{answer}\nfrom course_utils import check\n"
                        "print(check('merge_heads', merge_heads).passed)")  # fmt: skip
         assert said.text == "True\n", said
-        kernel, server = eval(one.run("import os; print((os.getpid(), os.getppid()))").text)
+        kernel, server = process_numbers(one)
         pid = hub.folder / "hub" / "pid"
         first = pid.read_text()
         os.kill(int(first), signal.SIGKILL)

@@ -17,7 +17,7 @@ import pytest
 from nbformat import v4
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.laws.deploy.classroom import NEEDS, Class, opened, until
+from tests.laws.deploy.classroom import NEEDS, Class, opened, process_numbers, until
 from tools.hub_client import Account
 
 pytestmark = [pytest.mark.thorough, *NEEDS]
@@ -95,8 +95,7 @@ def test_a_cell_goes_on_when_what_was_stopped_goes_on(
 ) -> None:
     one = ready(hub, name)
     with one.kernel(PAGE) as kernel, ThreadPoolExecutor(1) as pool:
-        given = kernel.run("import os\nprint(os.getpid(), os.getppid())").text
-        pids = dict(zip(("kernel", "server"), map(int, given.split()), strict=True))
+        pids = dict(zip(("kernel", "server"), process_numbers(kernel), strict=True))
         ran = pool.submit(kernel.run, COUNT)
         until(begun(hub, name).exists)
         stop({**pids, "proxy": proxy(hub)}[who], seconds)
@@ -133,7 +132,7 @@ def test_jupyterlab_shows_the_whole_output_and_keeps_the_notebook(
     for session in one.asked("GET", "api/sessions"):
         one.server("DELETE", f"api/sessions/{session['id']}")
     with one.kernel(PAGE) as kernel:
-        server = int(kernel.run("import os\nprint(os.getppid())").text)
+        _, server = process_numbers(kernel)
     log_in(hub, page, name, f"lab/tree/{PAGE}")
     cell = page.locator(".jp-CodeCell")
     expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible()

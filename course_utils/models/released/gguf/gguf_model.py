@@ -132,6 +132,7 @@ def convert() -> Path:
     new = target.with_suffix(".new")
     weights = _laid_out(named_weights(read_gguf(path)))
     save_file(dict(_as_rows(name, one) for name, one in weights.items()), new)
+    new.chmod(path.stat().st_mode)  # for all who can read the file
     return new.replace(target)
 
 

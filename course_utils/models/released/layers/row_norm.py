@@ -3,7 +3,7 @@
 Source: Zhang and Sennrich 2019, Root Mean Square Layer Normalization, Eq. 4,
     https://arxiv.org/abs/1910.07467
 Ours / theirs: weight = g
-Same contract as: nn.RMSNorm, which takes three times as long for the one row of a decoding step
+Same contract as: nn.RMSNorm, which takes twice as long for the one row of a decoding step
 """
 
 from collections.abc import Callable
@@ -17,9 +17,10 @@ Norm = Callable[[Tensor, Tensor, float], Tensor]
 
 def few_steps(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     """Return the rows over their root mean square, times the gain."""
-    # `mean`, which divides by an integer, takes twice as long for one row.
-    mean = x.square().sum(-1, keepdim=True) * (1.0 / x.shape[-1])
-    return x * torch.rsqrt(mean + eps) * gain
+    # For one row every operator takes the same few microseconds, whatever it computes.
+    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    mean = torch.addcmul(x.new_full((), eps), length, length, value=1.0 / x.shape[-1])
+    return x * torch.rsqrt(mean) * gain
 
 
 class RowNorm(nn.Module):

@@ -59,6 +59,7 @@ def test_weights_that_were_converted_are_mapped_and_give_the_same(path) -> None:
     want = gguf_model.model().model.logits(tokens())
     converted = gguf_model.convert()
     assert converted == gguf_model.converted_path(path)
+    assert converted.stat().st_mode == path.stat().st_mode
     path_of = {one.name for one in path.parent.iterdir()}
     assert path_of == {"small.gguf", "small.float32.safetensors"}
     torch.testing.assert_close(gguf_model.model().model.logits(tokens()), want, rtol=0, atol=0)
