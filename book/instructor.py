@@ -54,12 +54,37 @@ def hub_costs() -> str:
     made = (
         f"{given['accounts']} accounts at once on {record['machine']}, the first "
         f"{given['code_cells_run']} code cells of chapter {given['chapter'][:2]} run and six "
-        f"exercises checked: {given['verdicts']} verdicts, {given['wrong_verdicts']} wrong; "
-        f"{given['lost']} hand-ins or cells lost. {recorded(record, torch='PyTorch')} Before it "
-        f"began, the machine had a load of {given['load_before']} from other work."
+        f"exercises checked. {recorded(record, torch='PyTorch')} Before it "
+        f"began, the machine had a load of {given['load_before']} from other work. The first class "
+        "of the table below; the kernels of whole chapters were measured after it had left."
     )
     head = ("What", "Median", "95th percentile", "Most")
     return block(table(head, rows, "numbers"), f"<p>{made}</p>")
+
+
+CLASS = {  # a column of the table of classes: the row of a class's measurements, and which of them
+    "Servers up, s": ("all servers up, s", "median"),
+    "First cell done, s (95%)": ("notebook opened until its first cell is done, s", "p95"),
+    "Verdict, s (median)": ("a verdict, s", "median"),
+    "Verdict on a mistake, s (95%)": ("a verdict on a mistake, s", "p95"),
+    "Memory, GiB": ("all together at most, GiB", "median"),
+    "All of it, min": ("all of it, minutes", "median"),
+}
+
+
+def hub_classes() -> str:
+    """Return how each recorded class went, from the same record."""
+    record = read_record("hub")
+    rows = []
+    for number, one in enumerate(record["classes"], 1):
+        found = {row["what"]: row for row in one["rows"]}
+        measured = (_number(found[what][which]) for what, which in CLASS.values())
+        busy = one["busy_processes"]
+        name = f"{number}, beside {busy} busy processes" if busy else str(number)
+        told = (one["finished"], one["verdicts"], one["wrong"], one["lost"])
+        rows.append((name, *map(str, told), *measured))
+    head = ("Class", "Finished", "Verdicts", "Wrong", "Lost", *CLASS)
+    return block(table(head, rows, "numbers"))
 
 
 def grading_rates() -> str:

@@ -143,6 +143,7 @@ def _tables(
         "elsewhere": compared.elsewhere,
         "peers": peers.markdown,
         "hub_costs": instructor.hub_costs,
+        "hub_classes": instructor.hub_classes,
         "grading_rates": instructor.grading_rates,
         "configuration": configuration.markdown,
         "configuration_questions": configuration.questions,

@@ -114,6 +114,7 @@ def become(folder: Path, asker: int, asked: dict[str, Any], files: list[int]) ->
     libc.prctl(PR_SET_NAME, f"course-{what}".encode())
     libc.prctl(PR_SET_DUMPABLE, 1)  # its own files below /proc are its own again
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a hub in the background ignores it
     os.environ.clear()
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])

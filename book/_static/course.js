@@ -57,6 +57,9 @@ if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
 
+// The menu of colours loses the focus where it is opened by keyboard, and cannot be used any more.
+addEventListener("shown.bs.dropdown", (event) => setTimeout(() => event.target.focus()));
+
 addEventListener("DOMContentLoaded", repairMarkup);
 addEventListener("load", () => {
   fitWideParts();

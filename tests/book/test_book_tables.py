@@ -212,6 +212,11 @@ def test_costs_of_a_hub_and_of_grading_are_those_of_their_records() -> None:
         assert record["date"] in made
         for run in record["runs"]:
             assert f">{run.get('what') or run['way']}</th>" in made
+    classes = read_record("hub")["classes"]
+    assert instructor.hub_classes().count("<tr>") == len(classes) + 1
+    assert len(classes) >= 5
+    assert all((one["wrong"], one["lost"]) == (0, 0) for one in classes)
+    assert {one["finished"] for one in classes} == {30}
     assert record["settings"]["same_points"]
     assert record["settings"]["hostile_that_gained"] == record["settings"]["files_harmed"] == 0
     assert record["settings"]["kinds_of_hostile"] <= record["settings"]["hostile"]

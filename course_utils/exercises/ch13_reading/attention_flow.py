@@ -163,6 +163,7 @@ _CASES: tuple[tuple[str, Make], ...] = (
     ("one token", lambda g: (torch.ones(2, 1, 1, dtype=torch.float64), 0, 0)),
     ("non-contiguous inputs", lambda g: (_made(3, 5, 2, 4)(g)[0].mT.contiguous().mT, 2, 4)),
     ("float32", _made(3, 5, 1, 3, dtype=torch.float32)),
+    ("what was taken back is taken back again", _made(4, 6, 0, 0, size=3.0)),
 )
 _TOGETHER = "room = torch.zeros((length,) * 2, dtype=torch.float64)\nplace = slice(None), slice(None)\n"
 _NODES = "start = source\nend = target"
