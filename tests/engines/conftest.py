@@ -22,15 +22,17 @@ ENGINES = {
 # The first script of a page that is served: it keeps whatever fails from then on.
 WATCH = b"""<script>
 globalThis.wrong = [];
-addEventListener("error", (event) => wrong.push(`${event.message} ${event.target.outerHTML}`), true);
+const fails = (event) => wrong.push(`${event.message} ${event.target.outerHTML}`);
+addEventListener("error", fails, true);
 addEventListener("unhandledrejection", (event) => wrong.push(`${event.reason}`));
 console.error = (...said) => wrong.push(said.join(" "));
 </script>"""
-WRONG = """() => [
-    ...globalThis.wrong ?? [],
-    ...performance.getEntriesByType("resource").map((one) => one.name).filter((name) =>
-        !/^(blob|data):/.test(name) && !name.startsWith(location.href.match(/^file:|^http:..[^/]+/)))
-]"""
+WRONG = """() => {
+    const [own] = location.href.match(/^file:|^http:..[^/]+/);
+    const asked = performance.getEntriesByType("resource").map((one) => one.name);
+    const is_other = (name) => !/^(blob|data):/.test(name) && !name.startsWith(own);
+    return [...globalThis.wrong ?? [], ...asked.filter(is_other)];
+}"""
 
 
 class Watched(Quiet):

@@ -8,7 +8,7 @@ import pytest
 from tests.book.test_book_pages import CHAPTER, TERMS
 from tests.engines.engine_drivers import soon
 from tests.engines.engine_page import Locator, Page
-from tests.widgets.widget_hands import Hand, press, reach
+from tests.widgets.widget_hands import Hand, press, reach, typed
 
 pytestmark = pytest.mark.exhaustive
 LIGHT, DARK = ["light", "rgb(255, 255, 255)"], ["dark", "rgb(21, 25, 31)"]
@@ -48,11 +48,14 @@ def test_the_theme_s_button_is_obeyed_and_remembered(
     opened: Callable[..., Page], address: str, hand: Hand
 ) -> None:
     page = opened(f"{address}/{CHAPTER}")
-    turn = press(lambda root: root.locator(".theme-switch-button").first)
-    for _ in range(3):  # light, dark, as the desktop is
-        if page.evaluate(LOOK) == LIGHT:
-            turn.take(page.locator("body"), hand)
-    assert page.evaluate(LOOK) == DARK
+    menu = page.locator(".theme-switch-button").first
+    press(lambda _: menu).take(page.locator("body"), hand)
+    if hand == "mouse":
+        page.locator('.theme-change-button[data-mode="dark"]').first.click()
+    else:
+        soon(lambda: menu.evaluate("e => e === document.activeElement"), "the menu has the focus")
+        typed(*["ArrowDown"] * 3, "Enter")(page, menu)  # the last of three
+    soon(lambda: page.evaluate(LOOK) == DARK, "the page is dark")
     page.goto(f"{address}/index.html")
     assert page.evaluate(LOOK) == DARK
 
@@ -93,7 +96,7 @@ def test_a_section_that_goes_further_unfolds(
 ) -> None:
     page = opened(f"{address}/{CHAPTER}")
     button = page.locator(".further-time > button").first
-    text = button.locator("xpath=ancestor::section[1]").locator("p:not(.further-time)").last
+    text = button.locator("xpath=ancestor::section[1]").locator(".further-body > p").last
     assert not text.evaluate(SHOWN)
     press(lambda _: button).take(button.locator("xpath=.."), hand)
     soon(lambda: text.evaluate(SHOWN), "the section is shown")

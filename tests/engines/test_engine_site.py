@@ -1,4 +1,4 @@
-"""The site in engines other than Chromium's: widgets, search, dark mode, and what unfolds."""
+"""The widgets of the site's chapters in engines other than Chromium's."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,13 +7,9 @@ import pytest
 
 from tests.book.book_support import UNFOLD, WIDGETS_STAND
 from tests.book.test_book_drives import CHAPTERS, drive_all, kept
-from tests.book.test_book_pages import CHAPTER, PAGES, TERMS
 from tests.engines.engine_page import Page
 
 pytestmark = pytest.mark.exhaustive
-GUESS = '[data-guess="03.parameters"]'
-THEME = "[document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor]"
-LIGHT, DARK = ["light", "rgb(255, 255, 255)"], ["dark", "rgb(20, 24, 30)"]
 
 
 @pytest.mark.parametrize("hand", ["mouse", "keys"])
