@@ -28,8 +28,15 @@ TOOLS = (  # a program; the oldest version; the fix
         f"install Node.js {environment.NODE} or newer (Debian: apt install nodejs)",
     ),
     ("npm", 0, "comes with Node.js (Debian: apt install npm)"),
-    ("chromium", 0, "Debian: apt install chromium; the tests open no other browser"),
+    ("chromium", 0, "Debian: apt install chromium; make test opens no other browser"),
+    ("firefox", 0, "Debian: apt install firefox-esr; only make repeat opens it"),
+    ("webkit", 0, "Debian: apt install webkit2gtk-driver xvfb; only make repeat opens it"),
 )
+BROWSERS = {
+    "chromium": environment.find_chromium,
+    "firefox": environment.find_firefox,
+    "webkit": environment.find_webkit,
+}
 
 
 def is_active() -> bool:
@@ -124,14 +131,14 @@ def for_builders() -> Iterator[tuple[str, str, str, str]]:
         extra = read_pins(ROOT, "test", "book").items() - read_pins(ROOT).items()
         yield from packages(dict(sorted(extra)), "make install")
     for name, oldest, remedy in TOOLS:
-        path = shutil.which((name == "chromium" and environment.find_chromium()) or name)
+        path = shutil.which(BROWSERS.get(name, lambda: None)() or name)
         if path is None:
             yield name, "missing", "", remedy
             continue
         said = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
-        version = re.findall(r"\d+", said)[:3] or ["0"]
-        status = "there" if int(version[0]) >= oldest else "too old"
-        yield name, status, f"{'.'.join(version)} at {path}", remedy
+        version = re.findall(r"\d+", said)[:3]  # WebKitWebDriver does not say its own
+        status = "there" if int("".join(version[:1]) or 0) >= oldest else "too old"
+        yield name, status, f"{'.'.join(version)} at {path}".strip(), remedy
 
 
 def report(title: str, findings: Iterator[tuple[str, str, str, str]]) -> int:

@@ -34,6 +34,16 @@ def find_chromium() -> str | None:
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, known)), None)
 
 
+def find_firefox() -> str | None:
+    """Return the first Firefox on PATH: Debian's long-term release before any other."""
+    return shutil.which("firefox-esr") or shutil.which("firefox")
+
+
+def find_webkit() -> str | None:
+    """Return the program that drives WebKitGTK."""
+    return shutil.which("WebKitWebDriver")
+
+
 def is_busy(port: int) -> bool:
     """Return whether a program listens on this port of this machine."""
     with socket.socket() as caller:

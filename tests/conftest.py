@@ -80,12 +80,12 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def serve() -> Iterator[Callable[[Path], str]]:
+def serve() -> Iterator[Callable[..., str]]:
     """Return a function that serves a folder on a port of this machine until the tests end."""
     with ExitStack() as open_ones:
 
-        def address(folder: Path) -> str:
-            handler = functools.partial(Quiet, directory=str(folder))
+        def address(folder: Path, kind: type[Quiet] = Quiet) -> str:
+            handler = functools.partial(kind, directory=str(folder))
             server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
             open_ones.enter_context(server)
             threading.Thread(target=server.serve_forever, daemon=True).start()

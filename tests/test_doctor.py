@@ -39,7 +39,8 @@ def test_what_is_there_and_what_is_wrong_is_seen(
     monkeypatch.delenv("CHROMIUM", raising=False)
     tools = {name: (status, detail) for name, status, detail, _ in doctor.for_builders()}
     assert tools["node"] == ("too old", f"18.9.1 at {tmp_path}/node")
-    assert tools["npm"] == tools["chromium"] == ("missing", "")
+    absent = ("npm", "chromium", "firefox", "webkit")
+    assert [tools[name] for name in absent] == [("missing", "")] * 4
 
 
 def test_bare_python_gets_a_report_with_each_remedy_once_and_no_traceback(tmp_path: Path) -> None:

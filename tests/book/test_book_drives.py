@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page
 
 from course_utils import widgets
 from tests.book.book_support import Visit, pages
@@ -62,9 +63,14 @@ def test_every_widget_of_a_chapter_shows_what_python_says(
     visit: Callable[..., Visit], address: str, site: Path, name: str, hand: str
 ) -> None:
     """By http with the mouse, from the folder with the keyboard."""
-    found = kept(site / name)
     seen = visit(f"{address if hand == 'mouse' else site.as_uri()}/{name}")
-    roots = seen.page.locator(".acw:not(.acw-guess)").all()
+    drive_all(seen.page, kept(site / name), hand)
+    assert (seen.outside, seen.errors) == ([], [])
+
+
+def drive_all(page: Page, found: list[Any], hand: str) -> None:
+    """Drive every widget of a page; each must show what Python says."""
+    roots = page.locator(".acw:not(.acw-guess)").all()
     driven: list[Any] = []
     for widget, root in zip(found, roots, strict=True):
         drive = drives.DRIVES[type(widget).__name__]
@@ -73,4 +79,3 @@ def test_every_widget_of_a_chapter_shows_what_python_says(
             for step in drive.steps(widget):
                 step.take(root, hand)
         hands.expect_said(root, drive.says(widget))
-    assert (seen.outside, seen.errors) == ([], [])

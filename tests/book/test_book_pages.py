@@ -199,6 +199,16 @@ PICTURE = """() => {
 }"""
 
 
+def test_colours_are_chosen_by_keyboard(visit: Callable[..., Visit], address: str) -> None:
+    page = visit(f"{address}/{CHAPTER}").page
+    menu = page.locator(".theme-switch-button").first
+    menu.press("Enter")
+    expect(menu).to_be_focused()
+    for key in (*["ArrowDown"] * 3, "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
 @pytest.mark.parametrize(("first", "then"), [("light", "dark"), ("dark", "phone")])
 def test_page_that_turns_is_as_one_opened_so(
     visit: Callable[..., Visit], address: str, first: str, then: str

@@ -19,7 +19,7 @@ from tests.test_environment import PROJECT
 
 COURSE = ROOT / "course_utils"
 # What is tested as a whole: by laws, next to other people's code, as a site, in a browser.
-WHOLE = {"laws", "peers", "book", "notebooks"}
+WHOLE = {"laws", "peers", "book", "notebooks", "engines"}
 PAGES = {
     f"widgets/test_{name}.py"
     for name in ("cases", "drives", "jupyterlab", "readable", "static_page")

@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,7 @@ print(json.dumps({
 
 ALL = [START, *(f"shown[{name!r}]" for name in DRIVES), END]
 ONE = ["from course_utils.widgets import projection_toy", "projection_toy()"]
+CELLS = {"Light": ALL, "Dark": ALL, "One": ONE}
 
 
 def notebook(cells: list[str]) -> dict[str, Any]:
@@ -103,19 +105,18 @@ class Lab:
             kept.write_text(json.dumps(setting), encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
-    """A JupyterLab of this test's own: nothing of the user's is read or written."""
-    home = tmp_path_factory.mktemp("lab")
+@contextmanager
+def private_lab(home: Path, notebooks: dict[str, dict[str, Any]]) -> Iterator[Lab]:
+    """Start a JupyterLab with these notebooks: nothing of the user's is read or written."""
     (home / "work").mkdir()
-    for name, cells in {"Light": ALL, "Dark": ALL, "One": ONE}.items():
-        text = json.dumps(notebook(cells))
-        (home / "work" / f"{name}.ipynb").write_text(text, encoding="utf-8")
+    for name, content in notebooks.items():
+        (home / "work" / f"{name}.ipynb").write_text(json.dumps(content), encoding="utf-8")
     own = {f"JUPYTER_{name}_DIR": str(home / name) for name in ("CONFIG", "DATA", "RUNTIME")}
     port, token = free_port(), secrets.token_hex(8)
     own["JUPYTERLAB_SETTINGS_DIR"] = str(home / "settings")
     own["JUPYTERLAB_WORKSPACES_DIR"] = str(home / "workspaces")
     own |= {"HOME": str(home), "IPYTHONDIR": str(home), "JUPYTER_TOKEN": token}
+    own["ATTENTION_COURSE_PROGRESS"] = str(home / "progress.jsonl")
     server = subprocess.Popen(
         [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
          "--ip=127.0.0.1", f"--port={port}", f"--ServerApp.root_dir={home / 'work'}",
@@ -133,14 +134,27 @@ def lab(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[
         server.wait(timeout=60)
 
 
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
+    """A JupyterLab of this test's own."""
+    notebooks = {name: notebook(cells) for name, cells in CELLS.items()}
+    with private_lab(tmp_path_factory.mktemp("lab"), notebooks) as running:
+        yield running
+
+
+def open_notebook(page: Page, lab: Lab, name: str) -> None:
+    """Open a notebook and wait until its kernel listens."""
+    page.goto(lab.address.replace("NAME", name))
+    page.wait_for_function("globalThis.jupyterapp")
+    page.evaluate("async () => { await jupyterapp.restored }")
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
+
+
 def run_all(page: Page, lab: Lab, name: str, widgets: int) -> None:
     """Open a notebook and run every cell of it."""
     page.set_default_timeout(180_000)  # a kernel that starts and imports torch, on a busy machine
-    page.goto(lab.address.replace("NAME", name))
-    page.wait_for_function("globalThis.jupyterapp")
-    page.evaluate("jupyterapp.restored")
-    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
-    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
+    open_notebook(page, lab, name)
     page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(f"document.querySelectorAll('.acw').length === {widgets}")
 

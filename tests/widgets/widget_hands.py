@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 Hand = Literal["mouse", "keys"]
 Act = Callable[[Page, Locator], None]
@@ -84,7 +84,8 @@ def pick(label: str, option: str) -> Step:
         )
         for _ in range(abs(wanted - now)):
             page.keyboard.press("ArrowDown" if wanted > now else "ArrowUp")
-        expect(found.locator("option:checked")).to_have_text(option)
+        chosen = found.evaluate("e => e.selectedOptions[0].text")
+        assert chosen == option
 
     def choose(_: Page, found: Locator) -> None:
         found.select_option(label=option)
