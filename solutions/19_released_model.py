@@ -1414,11 +1414,11 @@ for run in measure.read_record("chapter_19_decode")["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-Five times fewer bytes, and 2.03 times as fast in the median of eleven rounds<!-- shown: 2.03 -->. The share of the roof falls from 0.55 to 0.22<!-- shown: 0.55 0.22 -->: on this processor it is no longer reading that takes the time. Is it everything around the products? Only in part. The products alone, timed without the rest, are 2.51 times as fast, not five times<!-- shown: 2.51 -->: taking the bits apart costs arithmetic. And the rest, a quarter of the time before (0.25), is over a third now<!-- shown: 0.75 0.64 -->.
+Five times fewer bytes, and 2.03 times as fast in the median of eleven rounds<!-- shown: 2.03 -->, for the share of the roof falls from 0.55 to 0.22<!-- shown: 0.55 0.22 -->. Why? Only in part through what stands around the products, which took a quarter of the time and takes over a third now<!-- shown: 0.75 0.64 -->. The products alone are 2.51 times as fast, not five<!-- shown: 2.51 -->: taking bits apart costs arithmetic.
 
-A prompt is read more *slowly* than in float32. And since the operator rounds to bfloat16, the text differs after some tokens; it is not compared here. The head keeps the file's eight bits: the operator reads them as twice four. Faster is not equal.
+A prompt is read more *slowly*. And since the operator rounds to bfloat16, the text differs after some tokens; it is not compared here. Faster is not equal.
 
-Hugging Face's model, with the same weights in float32, writes the same text; ours is 1.22 times as fast in the median, between 1.01 and 1.92<!-- shown: 1.22 1.01 1.92 -->.
+Hugging Face's model in float32 writes the same text; ours is 1.22 times as fast, between 1.01 and 1.92<!-- shown: 1.22 1.01 1.92 -->.
 
 </details>
 """
