@@ -1,4 +1,4 @@
-"""What the site's pages do besides widgets, in engines other than Chromium's."""
+"""The site's pages besides their widgets, in engines other than Chromium's."""
 
 from collections.abc import Callable
 from pathlib import Path

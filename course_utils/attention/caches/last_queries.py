@@ -41,5 +41,6 @@ def _attend_one(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) 
     """Return attention of a single position: the heads of a group become rows of one matmul."""
     if query.shape[1] == key.shape[1]:
         return F.scaled_dot_product_attention(query, key, value, mask)
-    rows = query.reshape(len(query), key.shape[1], -1, query.shape[-1])
+    group = query.shape[1] // key.shape[1]
+    rows = query.reshape(len(query), key.shape[1], group, query.shape[-1])
     return F.scaled_dot_product_attention(rows, key, value, mask).reshape(query.shape)
