@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from course_utils.environment import find_firefox, find_webkit
+from tests.book.book_support import WIDGETS_STAND
 from tests.book.conftest import site as site
 from tests.conftest import Quiet
 from tests.engines import engine_drivers
@@ -80,6 +81,7 @@ def opened(
     def show(url: str, dark: bool = False) -> Page:
         page = start(request.param, dark)
         page.goto(url)
+        page.wait_for_function(WIDGETS_STAND)
         shown.append(page)
         return page
 

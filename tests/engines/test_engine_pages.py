@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.book.book_support import WIDGETS_STAND
 from tests.book.test_book_pages import CHAPTER, TERMS
 from tests.engines.engine_drivers import soon
 from tests.engines.engine_page import Locator, Page
@@ -34,6 +35,7 @@ def test_search_finds_the_chapter(opened: Callable[..., Page], address: str, nam
 def test_search_takes_keys_alone_in_a_folder(opened: Callable[..., Page], site: Path) -> None:
     page = opened(f"{site.as_uri()}/{CHAPTER}")
     page.keyboard.press("Control+K")
+    soon(lambda: page.evaluate("document.activeElement.type === 'search'"), "the field is open")
     page.keyboard.type(TERMS["07_positions"])
     page.keyboard.press("Enter")
     results(page, "07_positions").wait_for()
@@ -57,10 +59,15 @@ def test_the_theme_s_button_is_obeyed_and_remembered(
         typed(*["ArrowDown"] * 3, "Enter")(page, menu)  # the last of three
     soon(lambda: page.evaluate(LOOK) == DARK, "the page is dark")
     page.goto(f"{address}/index.html")
+    page.wait_for_function(WIDGETS_STAND)
     assert page.evaluate(LOOK) == DARK
 
 
-def test_an_answer_unfolds(opened: Callable[..., Page], address: str, hand: Hand) -> None:
+def test_an_answer_unfolds(
+    opened: Callable[..., Page], address: str, hand: Hand, request: pytest.FixtureRequest
+) -> None:
+    if request.node.callspec.id == "webkit-keys":
+        pytest.xfail("in WebKitGTK, Tab passes over every <summary>, on a page of nothing else too")
     page = opened(f"{address}/{CHAPTER}")
     answers = page.locator("article section > details:not(.look-up)")
     assert answers.count() > 5

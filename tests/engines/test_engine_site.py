@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.book.book_support import UNFOLD, WIDGETS_STAND
+from tests.book.book_support import UNFOLD
 from tests.book.test_book_drives import CHAPTERS, drive_all, kept
 from tests.engines.engine_page import Page
 
@@ -20,5 +20,4 @@ def test_every_widget_of_a_chapter_shows_what_python_says(
     """By http with the mouse, from the folder with the keyboard."""
     page = opened(f"{address if hand == 'mouse' else site.as_uri()}/{name}")
     page.evaluate(UNFOLD)
-    page.wait_for_function(WIDGETS_STAND)
     drive_all(page, kept(site / name), hand)

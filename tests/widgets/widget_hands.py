@@ -28,9 +28,17 @@ class Step:
             self.keys(root.page, found)
 
 
+# An element that nobody can reach any more loses the focus in some engines.
+BEGIN = """e => {
+    e.tabIndex = -1;
+    e.focus();
+    e.addEventListener("blur", () => e.removeAttribute("tabindex"), { once: true });
+}"""
+
+
 def reach(root: Locator, found: Locator) -> None:
     """Press Tab from the widget's beginning until the control has the focus."""
-    root.evaluate("e => { e.tabIndex = -1; e.focus(); e.removeAttribute('tabindex') }")
+    root.evaluate(BEGIN)
     for _ in range(60):
         root.page.keyboard.press("Tab")
         if found.evaluate("e => e === document.activeElement"):
