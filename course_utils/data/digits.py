@@ -43,9 +43,10 @@ def load_digits() -> Digits:
     from sklearn import datasets  # imported here: it takes a second
 
     found = datasets.load_digits()
-    order = torch.randperm(len(found.target), generator=torch.Generator().manual_seed(0))
-    images = torch.tensor(found.images / 16, dtype=torch.float32).unsqueeze(1)[order]
-    labels = torch.tensor(found.target, dtype=torch.long)[order]
+    with torch.device("cpu"), torch.inference_mode(False):  # whatever holds at the first call
+        order = torch.randperm(len(found.target), generator=torch.Generator().manual_seed(0))
+        images = torch.tensor(found.images / 16, dtype=torch.float32).unsqueeze(1)[order]
+        labels = torch.tensor(found.target, dtype=torch.long)[order]
     return Digits(images[:-_TEST], labels[:-_TEST], images[-_TEST:], labels[-_TEST:])
 
 

@@ -32,6 +32,13 @@ def test_the_digits_are_scikit_learn_s_in_another_order(digits: Digits) -> None:
     assert (digits.test_labels.bincount(minlength=10) > 25).all()
 
 
+def test_they_are_the_same_wherever_they_are_first_asked_for(digits: Digits) -> None:
+    with torch.device("meta"), torch.inference_mode():
+        again = load_digits.__wrapped__()
+    assert torch.equal(again.images, digits.images)
+    assert not again.images.is_inference()
+
+
 def test_shifts_move_by_at_most_one_pixel(digits: Digits) -> None:
     images = digits.images[:200]
     moved = shifted(images, generator())

@@ -12,6 +12,7 @@ Same contract as: scipy.optimize.linear_sum_assignment on cost[b].T
 import functools
 import itertools
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -37,12 +38,12 @@ def match_queries(cost: Float[Tensor, "B Q T"]) -> Int[Tensor, "B T"]:
             f"cost needs from 1 to {MOST_QUERIES} queries, and from 1 object to as many, "
             f"got {queries} queries and {objects} objects"
         )
-    assignments = _assignments(queries, objects).to(cost.device)
+    assignments = torch.from_numpy(_assignments(queries, objects)).to(cost.device)
     totals = cost[:, assignments, torch.arange(objects)].sum(-1)
     return assignments[totals.argmin(-1)]
 
 
 @functools.cache
-def _assignments(queries: int, objects: int) -> Tensor:
+def _assignments(queries: int, objects: int) -> np.ndarray:
     """Return every way to give each object a query of its own, one per row."""
-    return torch.tensor(list(itertools.permutations(range(queries), objects)))
+    return np.array(list(itertools.permutations(range(queries), objects)))

@@ -50,3 +50,11 @@ def test_objects_that_are_not_there_cost_nothing_and_change_nothing() -> None:
 def test_bad_input_is_named(cost, kind, message) -> None:
     with pytest.raises(kind, match=message):
         match_queries(cost)
+
+
+def test_the_first_call_s_device_is_not_kept() -> None:
+    with torch.device("meta"):
+        assert match_queries(torch.empty(1, 7, 2)).is_meta
+    cost = drawn(1, 7, 2)
+    (want,) = (linear_sum_assignment(one.T)[1].tolist() for one in cost.numpy())
+    assert match_queries(cost).tolist() == [want]
