@@ -46,7 +46,7 @@ def dequantize_q8_0(blocks: UInt8[Tensor, "n 34"]) -> Float[Tensor, "n 32"]:
         ValueError: They do not have 34 bytes each.
     """
     _check_blocks(blocks, Q8_0_BYTES)
-    return blocks[:, 2:].contiguous().view(torch.int8).float() * _halves(blocks[:, :2])
+    return blocks[:, 2:].contiguous().view(torch.int8).float().mul_(_halves(blocks[:, :2]))
 
 
 def quantize_blocks(

@@ -1,7 +1,11 @@
 """Cells that need the released model: they run where its file is, or show what was recorded."""
 
+import ctypes
+import platform
 from collections.abc import Callable
 from pathlib import Path
+
+from IPython.core.getipython import get_ipython
 
 from course_utils.measure.record import read_record
 from course_utils.model_file import MISSING, ModelFileError, released_model
@@ -23,6 +27,8 @@ def with_model(record: str) -> tuple[Callable[[Cell], None], Path | None]:
     Raises:
         ValueError: There is no such record.
     """
+    if platform.libc_ver()[0] == "glibc" and (shell := get_ipython()):
+        shell.events.register("post_run_cell", _return_what_is_freed)
     kept = read_record(record)
     printed = {one["cell"]: one["printed"] for one in kept["runs"]}
     path, reason = None, MISSING
@@ -40,3 +46,8 @@ def with_model(record: str) -> tuple[Callable[[Cell], None], Path | None]:
             cell()
 
     return run, path
+
+
+def _return_what_is_freed(*_: object) -> None:
+    """Give back to the system what cells have freed; Linux's C library keeps much of it."""
+    ctypes.CDLL(None).malloc_trim(0)

@@ -17,6 +17,8 @@ def test_fields_and_tensors_are_those_that_were_written(tmp_path) -> None:
         kind = READABLE[one.kind]
         assert one.weights().numel() * kind.num_bytes == one.num_bytes * kind.numbers
         assert one.weights().isfinite().all()
+        # Weights hold no page of the file: it is unmapped when nobody needs its tensors.
+        assert one.weights().untyped_storage().data_ptr() != one.data.untyped_storage().data_ptr()
 
 
 @pytest.mark.parametrize("share", [0.001, 0.2, 0.6, 0.99])
