@@ -55,6 +55,9 @@ SAVING = {  # of memory and processors, in what belongs to learners
     "MALLOC_TRIM_THRESHOLD_": "16777216",
     "OMP_NUM_THREADS": "1",  # nobody takes all processors
 }
+# Milliseconds for which the proxy keeps a connection without requests. After Node's own five seconds
+# a busy proxy closes one that has just brought a request, and the request is lost.
+KEPT = "600000"
 PROXY = ROOT / "node_modules" / ".bin" / "configurable-http-proxy"
 
 
@@ -135,7 +138,7 @@ class Hub:
             self.proxy = self._run(
                 str(PROXY), "--ip", "127.0.0.1", "--port", public, "--api-ip", "127.0.0.1",
                 "--api-port", api, "--error-target", f"http://127.0.0.1:{hub}/hub/error",
-                "--log-level", "warn",
+                "--log-level", "warn", "--keep-alive-timeout", KEPT,
             )  # fmt: skip
         config = str(ROOT / "deploy" / "jupyterhub_config.py")
         if self.hub is None or self.hub.poll() is not None:

@@ -106,6 +106,19 @@ def test_a_cell_goes_on_when_what_was_stopped_goes_on(
     assert "cannot be longer than the websocket_ping_interval" not in said(hub)
 
 
+def test_a_request_reaches_a_proxy_that_stood_still(hub: Class) -> None:
+    """Node keeps a connection for five seconds; what arrives in the last of them was lost."""
+    one = hub.account("learner02")
+    own = f"/hub/api/users/{one.name}"
+    one.asked("GET", own)
+    time.sleep(4.5)
+    with ThreadPoolExecutor(1) as pool:
+        stopped = pool.submit(stop, proxy(hub), 2.5)
+        time.sleep(0.3)
+        assert one.asked("GET", own)["name"] == one.name
+        stopped.result()
+
+
 @pytest.fixture
 def page(context: BrowserContext) -> Iterator[Page]:
     one = context.new_page()
