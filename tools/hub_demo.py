@@ -55,8 +55,8 @@ SAVING = {  # of memory and processors, in what belongs to learners
     "MALLOC_TRIM_THRESHOLD_": "16777216",
     "OMP_NUM_THREADS": "1",  # nobody takes all processors
 }
-# Milliseconds for which the proxy keeps a connection without requests. After Node's own five seconds
-# a busy proxy closes one that has just brought a request, and the request is lost.
+# Milliseconds for which the proxy keeps a connection without requests. After five seconds, Node's
+# own limit, a busy proxy closes one that has just brought a request, and the request is lost.
 KEPT = "600000"
 PROXY = ROOT / "node_modules" / ".bin" / "configurable-http-proxy"
 
