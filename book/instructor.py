@@ -69,13 +69,13 @@ def _rule(record: dict[str, Any]) -> str:
     held = {run["what"]: run["median"] for run in record["runs"]}
     server, given = held["server of a learner, MiB"], record["settings"]
     whole = re.compile(r"kernel after the whole of chapter (\d+), forked: own, MiB")
-    needs = [(found[1], server + held[what]) for what in held if (found := whole.fullmatch(what))]
-    each = (f"{each:.0f} MiB after the whole of chapter {chapter}" for chapter, each in needs)
-    many = (f"{1024 / each:.1f}" for _, each in needs)
+    needs = {found[1]: server + held[what] for what in held if (found := whole.fullmatch(what))}
+    chapter, each = max(needs.items(), key=lambda pair: pair[1])
     return (
-        f"<strong>Rule.</strong> A learner's server and kernel hold {', '.join(each)}, besides "
-        f"what all share: {' or '.join(many)} learners per GiB. These {given['accounts']} worked "
-        f"at once on {record['machine'].split(',')[0]}; fewer work at once in a class that talks."
+        f"<strong>Rule.</strong> A learner's server and kernel hold {each:.0f} MiB after the whole "
+        f"of chapter {chapter}, besides what all share: {1024 / each:.1f} learners per GiB. These "
+        f"{given['accounts']} worked at once on {record['machine'].split(',')[0]}; fewer work at "
+        "once in a class that talks."
     )
 
 
