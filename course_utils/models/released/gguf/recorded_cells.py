@@ -5,8 +5,6 @@ import platform
 from collections.abc import Callable
 from pathlib import Path
 
-from IPython.core.getipython import get_ipython
-
 from course_utils.measure.record import read_record
 from course_utils.model_file import MISSING, ModelFileError, released_model
 
@@ -27,8 +25,7 @@ def with_model(record: str) -> tuple[Callable[[Cell], None], Path | None]:
     Raises:
         ValueError: There is no such record.
     """
-    if platform.libc_ver()[0] == "glibc" and (shell := get_ipython()):
-        shell.events.register("post_run_cell", _return_what_is_freed)
+    _return_what_cells_free()
     kept = read_record(record)
     printed = {one["cell"]: one["printed"] for one in kept["runs"]}
     path, reason = None, MISSING
@@ -48,6 +45,13 @@ def with_model(record: str) -> tuple[Callable[[Cell], None], Path | None]:
     return run, path
 
 
-def _return_what_is_freed(*_: object) -> None:
-    """Give back to the system what cells have freed; Linux's C library keeps much of it."""
+def _return_what_cells_free() -> None:
+    """Have a notebook give back what each cell has freed, most of which glibc would keep."""
+    from IPython.core.getipython import get_ipython  # imported here: it takes a while
+
+    if platform.libc_ver()[0] == "glibc" and (shell := get_ipython()):
+        shell.events.register("post_run_cell", _trim)
+
+
+def _trim(_: object) -> None:
     ctypes.CDLL(None).malloc_trim(0)
