@@ -32,6 +32,9 @@ ADDRESSES = {
 }
 
 
+STALE = "stale element reference"
+
+
 class CommandFailed(Exception):
     """An engine's refusal: its kind, as WebDriver names it, and its words."""
 
@@ -46,11 +49,15 @@ def _running(*command: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]
 
 
 def soon(find: Callable[[], Any], what: str) -> Any:
-    """Return what is found as soon as there is something."""
+    """Return what is found as soon as there is something, perhaps on the page that comes next."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        if found := find():
-            return found
+        try:
+            if found := find():
+                return found
+        except CommandFailed as failed:
+            if failed.args[0] != STALE:
+                raise
         time.sleep(0.05)
     raise AssertionError(f"not within {PATIENCE} seconds: {what}")
 

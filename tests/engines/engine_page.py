@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.engines.engine_drivers import CommandFailed, Send, soon
+from tests.engines.engine_drivers import STALE, CommandFailed, Send, soon
 
 Element = dict[str, str]
 RUN = """
@@ -70,6 +70,8 @@ class Page:
     def evaluate(self, source: str, *given: Any) -> Any:
         script = RUN.replace("SOURCE", source)
         said = self.send("ExecuteAsyncScript", script=script, args=list(given))
+        if said is None:
+            raise CommandFailed(STALE, "the page was left while the script ran")
         if "error" in said:
             raise AssertionError(said["error"])
         return said.get("value")
@@ -164,12 +166,7 @@ class Locator:
         def call() -> list[Any]:
             found = self.find()
             assert len(found) < 2, f"{self}: {len(found)} elements"
-            try:
-                return [self.page.evaluate(source, *found, *given)] if found else []
-            except CommandFailed as failed:
-                if failed.args[0] != "stale element reference":
-                    raise
-                return []
+            return [self.page.evaluate(source, *found, *given)] if found else []
 
         return soon(call, str(self))[0]
 
