@@ -23,7 +23,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "book" / "tested.md"
-BLOCK = re.compile(r"(?<=<!-- time -->\n).*(?=<!-- /time -->)", re.DOTALL)
+
+
+def block(mark: str) -> re.Pattern[str]:
+    """Return what finds the part of the page between the two marks of this name."""
+    return re.compile(rf"(?<=<!-- {mark} -->\n).*(?=<!-- /{mark} -->)", re.DOTALL)
+
+
+BLOCK = block("time")
 STEPS = {
     "lint, types, JavaScript, notebooks up to date": ["gates"],
     "the book": ["book"],

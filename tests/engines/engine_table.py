@@ -16,9 +16,9 @@ from xml.etree import ElementTree
 
 from course_utils.environment import find_chromium
 from tests.engines.engine_drivers import firefox, webkit
-from tools.time_tests import PAGE, ROOT
+from tools.time_tests import PAGE, ROOT, block
 
-BLOCK = re.compile(r"(?<=<!-- engines -->\n).*(?=<!-- /engines -->)", re.DOTALL)
+BLOCK = block("engines")
 ENGINES = ("chromium", "firefox", "webkit")
 ROWS = {
     "each widget on a page of its own": [

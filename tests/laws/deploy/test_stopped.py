@@ -107,7 +107,7 @@ def test_a_cell_goes_on_when_what_was_stopped_goes_on(
 
 
 def test_a_request_reaches_a_proxy_that_stood_still(hub: Class) -> None:
-    """Node keeps a connection for five seconds; what arrives in the last of them was lost."""
+    """Node keeps an idle connection for five seconds; what came as they ended was lost."""
     one = hub.account("learner02")
     own = f"/hub/api/users/{one.name}"
     one.asked("GET", own)
