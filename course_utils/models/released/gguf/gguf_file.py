@@ -60,9 +60,8 @@ class Kind:
 
 
 READABLE = {
-    "F32": Kind(
-        4, 1, lambda data: data.clone().view(torch.float32)
-    ),  # no view: it kept the file mapped
+    # A copy: a view would keep the file mapped.
+    "F32": Kind(4, 1, lambda data: data.clone().view(torch.float32)),
     "Q4_1": Kind(Q4_1_BYTES, BLOCK, dequantize_q4_1),
     "Q8_0": Kind(Q8_0_BYTES, BLOCK, dequantize_q8_0),
 }
